@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """A stand-in for OpenRouter on this machine: the same endpoints, scripted faults, its own ledger.
 
-    python3 tests/double.py --port 0 --latency 0.2          # prints the port it listens on
+    python3 tests/double.py 0.2      # seconds an answer takes; prints the port it listens on
     python3 run_pilot.py --base-url http://127.0.0.1:PORT/api/v1 --models double/a
 
 It bills a call when the call arrives (a caller that goes away is billed all the same) and keeps a
@@ -16,7 +15,6 @@ In a test, `Double` starts it as a process of its own and scripts it:
 Listens on 127.0.0.1 only; ends by itself after an hour and when its parent has gone.
 """
 
-import argparse
 import asyncio
 import hashlib
 import json
@@ -30,7 +28,6 @@ import sys
 import time
 import urllib.request
 from email.utils import formatdate
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -248,10 +245,10 @@ class Connection(asyncio.Protocol):
         pass
 
 
-async def serve(port: int, setup: dict) -> None:
+async def serve(setup: dict) -> None:
     """Listen, print the port, end after an hour or with the parent."""
     handler = type("Handler", (Connection,), {"server": Server(setup)})
-    listener = await asyncio.get_running_loop().create_server(handler, "127.0.0.1", port)
+    listener = await asyncio.get_running_loop().create_server(handler, "127.0.0.1", 0)
     print(listener.sockets[0].getsockname()[1], flush=True)
     parent, ends = os.getppid(), time.monotonic() + 3600
     while time.monotonic() < ends and os.getppid() == parent:
@@ -265,8 +262,7 @@ class Double:
 
     def __init__(self, latency: float = 0.0) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).resolve()), "--latency", str(latency)],
-            stdout=subprocess.PIPE, text=True)
+            [sys.executable, __file__, str(latency)], stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline())
         self.url = f"http://127.0.0.1:{self.port}/api/v1"
 
@@ -289,14 +285,5 @@ class Double:
         self.process.stdout.close()
 
 
-def main() -> None:
-    flags = argparse.ArgumentParser(description=__doc__,
-                                    formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("--port", type=int, default=0, help="0: a free one")
-    flags.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
-    args = flags.parse_args()
-    asyncio.run(serve(args.port, {"latency_s": args.latency}))
-
-
 if __name__ == "__main__":
-    main()
+    asyncio.run(serve({"latency_s": float(sys.argv[1])}))

@@ -195,7 +195,7 @@ def test_an_abort_leaves_whole_blocks_and_a_higher_limit_completes(cli, double, 
     assert double.ledger()["billed_usd"] == pytest.approx(whole)  # nothing was sent twice
 
 
-def test_a_server_that_charged_more_than_it_told_is_named_with_the_sum(cli, double):
+def test_a_server_that_charged_more_than_its_price_is_named_with_the_sum(cli, double):
     double.script(serves={"usage": {"cost": 0.06}})
     run = cli("run_pilot.py", *FLAGS, "--base-url", double.url, "--limit-usd", 0.05)
     billed = 0.06 * len(double.ledger()["requests"])

@@ -71,7 +71,7 @@ def test_a_chain_receives_a_reply_for_a_request_and_a_list_for_a_list(drive):
     assert drive("abc", chains=lambda: [chain()]).ending.results == [("fine", ["fine"] * 2, [])]
 
 
-def test_a_slow_reply_delays_its_own_chain_only_and_no_result_moves(drive):
+def test_a_slow_reply_delays_its_chain_only_and_no_result_moves(drive):
     texts = {name: [completion(name)] for name in ("slow", "a1", "a2", "s2")}
     run = drive(texts, texts, concurrency=2, seconds={"slow": 9.0},
                 chains=lambda: [sequence(["slow", "s2"]), sequence(["a1", "a2"])])
@@ -79,7 +79,7 @@ def test_a_slow_reply_delays_its_own_chain_only_and_no_result_moves(drive):
     assert run.ending.results == [["slow", "s2"], ["a1", "a2"]]
 
 
-def test_each_stage_has_its_own_limit_and_uses_it(drive):
+def test_each_stage_has_a_limit_and_uses_it(drive):
     run = drive([], concurrency={"strategy": 2, "decision": 5}, chains=lambda: [
         call(request(f"{stage}{i}", stage)) for i in range(10) for stage in ("decision", "strategy")
     ])
@@ -92,7 +92,7 @@ def test_an_id_that_is_used_twice_is_a_fault(drive):
         drive("a", chains=lambda: [call(request("a")), call(request("a"))])
 
 
-def test_a_fault_of_the_provider_s_own_code_surfaces(drive):
+def test_a_fault_in_the_provider_s_code_surfaces(drive):
     with pytest.raises(ZeroDivisionError):
         drive("a", {"a": [ZeroDivisionError("ours")]})
 
@@ -129,7 +129,7 @@ def test_chains_that_wait_for_each_other_are_an_error(drive):
         drive([], chains=after(("a", [1]), ("b", [0])))
 
 
-def test_retries_go_when_due_by_chance_within_one_two_and_four_seconds(drive):
+def test_retries_go_when_due_by_chance_within_three_growing_limits(drive):
     provider = Provider(scripted({"a": [failure(500)] * 3}, seconds=0.0))
     provider.jitter = lambda low, most: low + most / 8
     run = drive("a", provider=provider)
@@ -241,26 +241,26 @@ def test_a_call_is_sent_where_its_worst_case_fits(drive, limit, price, sent):
 
 
 @pytest.mark.parametrize("price", [Model(), DEAR], ids=["unpriced", "priced"])
-def test_no_price_is_believed_before_a_reply_of_this_start_has_told_it(drive, price):
+def test_no_price_is_believed_before_a_reply_of_this_start(drive, price):
     for names, sent in (("abcdefgh", [1, 7]), ("abcdefghijkl", [1, 3])):
         run = drive(names, limit=1000.0, price=price)
         assert [*Counter(at for at, _ in run.sent).values()] == sent
 
 
-def test_behind_a_group_that_no_longer_fits_no_cheaper_one_is_begun(drive):
+def test_behind_a_group_that_no_longer_fits_no_cheaper_group_is_begun(drive):
     run = drive([], limit=2.0, usual=completion(cost=1e-4), concurrency=1, chains=lambda: [
         call(request("a")), call(request("dear", max_out=10**6)), call(request("b"))])
     assert order(run) == ["a"] and isinstance(run.ending.stop, OverBudget)
 
 
-def test_an_answer_of_an_earlier_start_is_left_out_of_one_announcement_only(drive, tmp_path):
+def test_an_answer_of_an_earlier_start_counts_against_a_single_announcement(drive, tmp_path):
     drive("abcd")
     again = conducted(tmp_path, Provider(), lambda: [block(*"abcd")],
                       announce=[(request("p"), 3), (request("q"), 3)])
     assert again.budget.projection() == pytest.approx(again.budget.total.spent * 6 / 4)
 
 
-def test_an_id_asked_in_other_words_is_refused(drive):
+def test_an_id_with_another_question_is_refused(drive):
     drive("a")
     with pytest.raises(UsageError, match="a was asked in other words"):
         drive("a", chains=lambda: [call(request("a", user="another question"))])

@@ -50,7 +50,7 @@ def test_a_fault_that_lasts_is_an_error_of_the_provider_after_three_retries(play
 
 
 @pytest.mark.parametrize("fault", [*TRANSIENT, "429-date"])
-def test_a_fault_that_passes_is_asked_again(play, fault):
+def test_a_call_is_repeated_after_a_fault_that_passes(play, fault):
     run = play({"fault": fault, "times": 1})
     assert outcomes(run) == ["ok"] and len(run.ledger["requests"]) == 2
 
@@ -78,7 +78,7 @@ def test_more_than_32_megabytes_are_none(double, monkeypatch):
     assert (exchange.body, "longer than 100000 bytes" in exchange.error) == ("", True)
 
 
-def test_connections_are_kept_alive(play):
+def test_connections_are_reused(play):
     run = play({}, names=[f"{i:02d}" for i in range(60)], concurrency=4)
     assert run.ledger["connections"] <= 4 + 1  # and the one that reads the ledger
 
@@ -120,7 +120,7 @@ def test_an_address_that_is_none_is_refused(url):
 @pytest.mark.parametrize(("fault", "code", "words", "left"), [
     ({"fault": "500", "place": 2}, 3, "trials left: 1 failed; the same command asks them", 1),
     ({"fault": "402", "skip": 5}, 5, "add credit", 3)])
-def test_what_failed_is_in_the_files_as_such_and_asked_by_the_same_command(
+def test_what_failed_is_in_the_files_as_such_and_repeated_by_the_same_command(
         cli, double, tmp_path, fault, code, words, left):
     def pilot(*faults):
         double.script(faults=faults)
@@ -146,7 +146,7 @@ def test_credit_that_just_holds_what_is_projected_is_enough(cli, double, tmp_pat
     assert code == 0 or "the key has $0.99 left" in run.stderr
 
 
-def test_a_server_that_is_not_there_is_exit_3_in_one_line(cli, tmp_path):
+def test_a_server_that_is_not_there_is_exit_3_in_a_line(cli, tmp_path):
     run = cli("run_pilot.py", "--base-url", "http://127.0.0.1:9/v1", "--models", "m", "--out",
                 "o")
     assert (run.returncode, len(run.stderr.splitlines())) == (3, 1)

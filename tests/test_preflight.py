@@ -58,7 +58,7 @@ def test_the_upstream_of_the_highest_precision_that_takes_what_is_sent(preflight
     *((pair, pair[0]) for pair in pairwise(["fp32", "bf16", "int8", "fp6", "int4", "new"])),
     *((pair, pair[1]) for pair in [("bf16", "fp16"), ("fp8", "int8"), ("int8", "mxfp8"),
                                    ("fp4", "int4"), ("mxfp4", "nvfp4"), ("nvfp4", "fp4")])])
-def test_more_bits_are_asked_though_they_cost_more_and_of_as_many_the_cheapest(
+def test_more_bits_win_though_they_cost_more_and_of_as_many_the_cheapest(
         preflight, pair, chosen):
     endpoints = [endpoint(name, name, price)
                  for name, price in zip(pair, ("0.000002", "0.000001"), strict=True)]
@@ -116,7 +116,7 @@ def test_endpoints_that_are_down_or_of_another_tier_are_left_out():
     ({"config": {"routing": {"only": ["a"], "allow_fallbacks": False}}}, "openrouter", True),
     ({"config": {"routing": {"only": ["a"]}}}, "openrouter", False),
     ({"routing": {"only": ["a", "b"], "allow_fallbacks": False}}, "openrouter", False)])
-def test_a_run_is_of_one_upstream_where_its_identity_says_so(identity, dialect, fixed):
+def test_a_run_has_a_single_upstream_where_its_identity_says_so(identity, dialect, fixed):
     manifest = {"identity": {"config": {}} | identity, "provider": {"dialect": dialect}}
     assert openrouter.fixed(manifest) is fixed
     assert openrouter.fixed(manifest | {"provider": None})
@@ -124,7 +124,7 @@ def test_a_run_is_of_one_upstream_where_its_identity_says_so(identity, dialect, 
 
 @pytest.mark.parametrize(("name", "words"), [
     ("double/e", "did you mean 'double/"), ("openai/gpt", "known are double/a, double/b")])
-def test_a_misspelt_model_is_wrong_usage_before_anything_is_asked(cli, double, name, words):
+def test_a_misspelt_model_is_wrong_usage_before_the_first_call(cli, double, name, words):
     run = cli("run_pilot.py", "--base-url", double.url, "--models", f"double/a,{name}")
     assert run.returncode == 2 and f"model '{name}' is not in the server's list" in run.stderr
     assert words in run.stderr and double.ledger()["requests"] == []
@@ -140,7 +140,7 @@ def test_a_model_s_line_says_what_is_worth_knowing(preflight):
         "not sent: seed · any upstream (--pin auto keeps to one) · withdrawn from 2999-01-31"]
 
 
-def test_a_server_without_lists_is_asked_all_the_same_and_says_what_it_lacks(double):
+def test_a_server_without_lists_is_used_and_what_it_lacks_noted(double):
     double.script(catalogue=False)
     catalogue = OpenRouter(double.url).preflight(["m"], Terms())
     assert catalogue.misnamed == catalogue.problems == []
@@ -191,7 +191,7 @@ def test_an_address_of_the_environment_counts_and_a_flag_before_it(cli, double, 
     assert run.returncode == 0 and len(double.ledger()["requests"]) == 4
 
 
-def test_a_pin_is_resolved_once_and_kept_over_a_resume(cli, double, tmp_path):
+def test_a_pin_is_resolved_once_and_stays_over_a_resume(cli, double, tmp_path):
     def pilot(endpoints, *faults):
         double.script(models={"m": SERVED | {"endpoints": endpoints}}, faults=faults)
         return cli("run_pilot.py", "--base-url", double.url, "--models", "m", "--runs", 2,

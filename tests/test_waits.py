@@ -95,7 +95,7 @@ DATED = {"retry-after": LATER, "date": DATE}
 @pytest.mark.parametrize(("headers", "now", "wait"), [
     (DATED, 0.0, 90), (DATED, 4e9, 90), (DATED | {"date": "yesterday"}, NOW, 90),
     ({"retry-after": LATER}, NOW, 90), ({"retry-after": LATER}, NOW + 100, None)])
-def test_a_date_to_wait_for_counts_from_the_server_s_own(headers, now, wait):
+def test_a_date_to_wait_for_counts_from_the_server_s_clock(headers, now, wait):
     assert read(Exchange(429, headers, "{}"), now).wait == wait
 
 

@@ -199,7 +199,7 @@ def test_no_decision_comes_from_below_the_first_line(pair):
 
 
 @pytest.mark.parametrize(("status", "flags"), [(404, ()), (401, ("--json",))])
-def test_what_an_error_says_is_one_line_of_words(cli, double, status, flags):
+def test_what_an_error_says_is_a_line_of_words(cli, double, status, flags):
     double.script(catalogue=False, answer=error(status, "".join((*TERMINAL, *PAGE, *NAMES))))
     done = cli("run_pilot.py", "--base-url", double.url, "--models", NAME, "--runs", 2,
                "--concurrency", 1, "--out", "o", *flags)

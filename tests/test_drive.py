@@ -112,7 +112,7 @@ def after(*waits):
 
 @pytest.mark.parametrize(("waits", "failures", "sent", "results"), [
     ([("c", [1, 2]), ("a", None), ("b", None)], {}, "abc", [["ok"], ["ok"], "ok"]),
-    ([("a", [])], {}, "a", ["ok"]),
+    ([("a", [])], {}, "a", ["ok"]), ([("a", None), ("c", [0])], {}, "ac", ["ok"]),
     # It waits for nobody else, and for a chain that waits itself; what failed is handed on.
     ([("c", [1]), ("a", None), ("b", None)], {"b": 1}, "abcb", [["ok"], "ok"]),
     ([("c", [1]), ("b", [2]), ("a", None)], {"a": 4}, "aaaabc",
@@ -122,6 +122,8 @@ def test_a_chain_waits_for_those_it_names_and_gets_their_results(drive, waits, f
     run = drive("abc", {name: [failure(500)] * n for name, n in failures.items()},
                 chains=after(*waits))
     assert (order(run), run.ending.results[0]) == ([*sent], results)
+    # At the next start those that it waits for may have ended before it begins.
+    assert drive("abc", chains=after(*waits)).ending.stop is None
 
 
 def test_chains_that_wait_for_each_other_are_an_error(drive):

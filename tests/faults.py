@@ -45,7 +45,7 @@ FAULTS: dict[str, dict] = {
     "null-content": billed(message={"content": None}),
     "length-empty": billed(message={"content": ""}, choice={"finish_reason": "length"}),
     "content-filter": billed(choice={"finish_reason": "content_filter"}),
-    "huge": billed(message={"content": "All work and no play. " * (3_000_000 // 22)}),
+    "huge": billed(message={"content": "All work and no play. " * 400_000}),  # above 8 MiB
     "no-cost": billed(usage={"cost": None}),
     "cache-hit": {"headers": {"X-OpenRouter-Cache-Status": "HIT"}, "usage": {"cost": 0}},
     **{f"echo-key-{status}": {"echo": status} for status in (401, 403, 500, 200)},

@@ -151,15 +151,7 @@ def test_a_key_too_short_to_have_pieces_is_hidden_whole_only(key):
         assert redacted(text, key) == text
 
 
-LIVE = {"models": {"strategy": {"name": "double/c"}, "decision": {"name": "double/a"}}}
-PLAN = {"name": "two", "runs": [{"toggles": {"S": "high"}}, {"toggles": {"S": "low"}}]}
-# A study and what reads its results: command lines.
-COMMANDS = {
-    "pilot": ("run_pilot.py --models double/a --runs 10 --out o", "analyze.py o"),
-    "plan": ("run_tournament.py --models double/a --plan plan.json --agents 3 --rounds 1 "
-             "--config live.json --out o", "analyze.py o"),
-    "urrp": ("urrp_run.py --models double/a --pilot --trials 1 --out o",
-             "urrp_analyze.py urrp_runs.jsonl --html r.html --csv t.csv --json a.json")}
+STUDY = ("run_pilot.py", "--models", "double/a", "--runs", "10", "--out", "o")
 
 
 def readable(folder, *streams, key=KEY):
@@ -177,48 +169,44 @@ def readable(folder, *streams, key=KEY):
 
 @pytest.fixture
 def run(cli, double, tmp_path):
-    """run(command line, flags…) runs a command with the key → the finished process."""
-    for name, content in {"live.json": LIVE, "plan.json": PLAN}.items():
-        (tmp_path / name).write_text(json.dumps(content))
+    """run(script, flags…) runs it with the key, which reaches nothing → the finished process."""
+    streams = []
 
-    def command(line, *flags, key=KEY):
-        live = () if line.startswith(("analyze", "urrp_a")) else ("--base-url", double.url)
-        return cli(*line.split(), *live, *flags, key=key)
+    def command(script, *flags):
+        live = ("--base-url", double.url) if script == STUDY[0] else ()
+        done = cli(script, *live, *flags, key=KEY)
+        streams.extend((done.stdout, done.stderr))
+        assert not readable(tmp_path, *streams), flags
+        return done
     return command
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_server_that_says_the_key_aloud_gets_it_into_nothing(run, double, tmp_path, name):
+def test_a_server_that_says_the_key_aloud_gets_it_into_nothing(run, double, tmp_path):
     """In answers, names, ids, headers and errors; then in a refusal; then the run is completed."""
-    streams, (study, analysis) = [], COMMANDS[name]
     echoes = [{"fault": "echo-key-200", "skip": 2, "times": 1}, {"fault": "echo-key", "every": 4},
               {"fault": "echo-key-escaped", "every": 4}, {"fault": "echo-key-403", "every": 9}]
-    for refusal in ({"fault": "echo-key-401", "skip": 9}, {"fault": "echo-key-500", "times": 1}):
+    for refusal, code in (({"fault": "echo-key-401", "skip": 9}, 5),
+                          ({"fault": "echo-key-500", "times": 1}, 0)):
         double.script(key=KEY, faults=[refusal, *echoes])
-        done = run(study)
-        streams += [done.stdout, done.stderr]
-        assert not readable(tmp_path, *streams)  # no more than a killed run would have left
-    for line in (analysis, "analyze.py --verify o"):
-        assert done.returncode == 0, done.stderr
-        done = run(line)
-        streams += [done.stdout, done.stderr]
-    assert done.returncode == 0 and not readable(tmp_path, *streams)
+        assert run(*STUDY).returncode == code
+    for flags in (["o"], ["--verify", "o"]):
+        assert run("analyze.py", *flags).returncode == 0
     journals = b"".join(gzip.decompress(path.read_bytes())
                         for path in tmp_path.rglob("journal*.gz"))
     assert b"You sent" in journals and b"[key]" in journals
 
 
-@pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("side", ["echo-key-401", "echo-key-500", "echo-key-200"])
-def test_nor_does_a_server_that_says_it_before_the_first_call(run, double, tmp_path, name, side):
+def test_nor_does_a_server_that_says_it_before_the_first_call(run, double, side):
     double.script(side=side, faults=[{"fault": "echo-key-401"}])
-    done = run(COMMANDS[name][0], "--json")
+    done = run(*STUDY, "--json")
     assert done.returncode == 5 and "[key]" in done.stdout + done.stderr
-    assert not readable(tmp_path, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_unexpected_error_says_where_it_is_and_not_the_key(run, tmp_path, monkeypatch, method):
+@pytest.mark.parametrize("script", ["run_pilot.py", "run_tournament.py", "urrp_run.py"])
+def test_an_unexpected_error_says_where_it_is_and_not_the_key(
+        cli, double, tmp_path, monkeypatch, method, script):
     usual = HTTPAdapter.send
 
     def send(self, request, **more):
@@ -226,21 +214,21 @@ def test_an_unexpected_error_says_where_it_is_and_not_the_key(run, tmp_path, mon
             raise RuntimeError(f"can't send {dict(request.headers)}; {request.headers}")
         return usual(self, request, **more)
     monkeypatch.setattr(HTTPAdapter, "send", send)
-    for study, _ in COMMANDS.values():
-        done = run(study)
-        assert done.returncode == 1 and all(
-            part in done.stderr for part in ("Traceback", "can't send", "[key]"))
-        assert not readable(tmp_path, done.stdout, done.stderr)
+    double.script(catalogue=False)
+    done = cli(script, "--base-url", double.url, "--models", "double/a", key=KEY)
+    assert done.returncode == 1 and all(
+        part in done.stderr for part in ("Traceback", "can't send", "[key]"))
+    assert not readable(tmp_path, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("flag", ["--models", "--config", "--run-id", "--base-url", "--prompts", {
     "KEY": 1}, {"effort": "KEY"}])
-def test_a_key_given_in_a_wrong_place_is_not_printed(run, tmp_path, flag):
+def test_a_key_given_in_a_wrong_place_is_not_printed(cli, tmp_path, flag):
     for before in range(0, 60, 12):
         word, path = "w" * before + PLAIN, tmp_path / "c.json"
         path.write_text(json.dumps(flag).replace("KEY", word))
         flags = (flag, word) if isinstance(flag, str) else ("--config", path.name)
-        done = run(COMMANDS["pilot"][0], *flags, "--dry-run", key=PLAIN)
+        done = cli(*STUDY, *flags, "--dry-run", key=PLAIN)
         path.unlink()
         assert done.returncode in (0, 2) and len(done.stderr.splitlines()) == done.returncode / 2
         assert not readable(tmp_path, done.stdout, done.stderr, key=PLAIN), flag

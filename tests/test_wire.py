@@ -28,11 +28,11 @@ def test_a_body_holds_model_messages_and_a_limit_always():
 
 # what: (changes of the request, the model, the dialect, keys of the body)
 BODIES = {
-    "an empty system prompt is no message": (
-        {"system": ""}, Model(), "openai", {"messages": [{"role": "user", "content": "Which?"}]}),
+    "an empty system prompt is no message, the older name not for openai": (
+        {"system": ""}, Model(), "openai",
+        {"messages": [{"role": "user", "content": "Which?"}], "max_tokens": GONE}),
     "a limit below sixteen is raised to it": (
         {"max_out": 8}, Model(), "openrouter", {"max_completion_tokens": 16, "max_tokens": GONE}),
-    "the older name is not for openai": ({}, Model(), "openai", {"max_tokens": GONE}),
     "the older name goes where it may be needed": (
         {}, Model(), "compatible", {"max_completion_tokens": 96, "max_tokens": 96}),
     "a parameter that is not listed is not sent": (
@@ -74,10 +74,15 @@ def test_what_a_body_holds(what):
 
 
 def test_the_worst_case_counts_a_token_a_byte_and_the_whole_limit():
-    request = CALL._replace(system="ä" * 50, user="x" * 100, max_out=96)
+    request = CALL._replace(system="ä" * 50, user="x" * 100, examples=("q", "a"), max_out=96)
     model = Model(prompt=1e-6, completion=1e-5, request=0.01)
-    # 200 bytes of prompt at least; 96 tokens of output
-    assert wire.worst_case(request, model, Model()) >= 0.01 + 200e-6 + 96e-5
+    # 202 bytes of prompt and 32 tokens for each of four messages; 96 tokens of output
+    assert wire.worst_case(request, model, Model()) == pytest.approx(0.01 + 330e-6 + 96e-5)
+
+
+def test_a_billion_dollars_is_no_cost():
+    reply = wire.Reply("ok", prompt_tokens=1, completion_tokens=0)
+    assert [wire.cost_of(reply, Model(usd, 0.0)) for usd in (9e8, 1e9)] == [9e8, None]
 
 
 @pytest.mark.parametrize(("effort", "room"), [

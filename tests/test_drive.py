@@ -23,6 +23,7 @@ from provider import (
 
 from common import Incomplete, Interrupted, OverBudget, UsageError, wire
 from common.drive import After
+from common.instrument import in_turns
 from common.reading import read
 from common.wire import Exchange, Model
 
@@ -129,6 +130,11 @@ def test_a_chain_waits_for_those_it_names_and_gets_their_results(drive, waits, f
 def test_chains_that_wait_for_each_other_are_an_error(drive):
     with pytest.raises(ValueError, match="waits for one that never ends"):
         drive([], chains=after(("a", [1]), ("b", [0])))
+
+
+def test_runs_take_turns_until_the_last_has_ended():
+    chains = in_turns([["a1", "a2"], ["b1"]], 42)
+    assert (sorted(chains[:2]), chains[2:]) == (["a1", "b1"], ["a2"])
 
 
 def test_retries_go_when_due_by_chance_within_three_growing_limits(drive):

@@ -55,6 +55,8 @@ def test_a_command_says_what_it_counted_and_an_analysis_into_a_file_nothing(cli)
             ((*TOURNAMENT, "--dry-run"), "calls", 2 + 3 * 2),  # two policies, three encounters
             (CALIBRATION, "replications", 6)):
         assert result(cli(*command, "--json"))[key] == value, command
+    done = cli("run_pilot.py", "--models", "sim-nobody")
+    assert done.returncode == 2 and "no simulated respondent 'sim-nobody'" in done.stderr
     trials = ROOT / "results/examples/urrp-smollm2/urrp_runs.jsonl"
     done = cli("urrp_analyze.py", trials, "--json", "a.json", "--sample", "0")
     assert (done.returncode, done.stdout) == (2, "")

@@ -88,6 +88,17 @@ def test_each_stage_has_a_limit_and_uses_it(drive):
         **{(at, "decision"): 5 for at in (0, 1)}, **{(at, "strategy"): 2 for at in range(5)}}
 
 
+def test_a_provider_that_answers_at_once_gets_every_call(drive):
+    def chain():
+        yield request("a", "decision")
+        yield request("b", "strategy")
+    provider = Provider()
+    provider.answers_later, provider.complete = False, lambda req: completion()
+    run = drive([], provider=provider, concurrency={"strategy": 1, "decision": 1},
+                chains=lambda: [chain()])
+    assert run.ending.outcomes == {"ok": 2}
+
+
 def test_an_id_that_is_used_twice_is_a_fault(drive):
     with pytest.raises(ValueError, match="'a' is used twice"):
         drive("a", chains=lambda: [call(request("a")), call(request("a"))])

@@ -9,6 +9,7 @@ import gzip
 import json
 import socket
 import time
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -47,6 +48,12 @@ def preflight(double):
         client = OpenRouter(double.url, "")
         return client, client.preflight(list(names), Terms(needs=needs, **terms))
     return run
+
+
+@pytest.fixture
+def pilot(cli, double):
+    """pilot(flags…) runs a pilot of model m against the double → the finished process."""
+    return partial(cli, "run_pilot.py", "--base-url", double.url, "--out", "o", "--models", "m")
 
 
 @pytest.mark.parametrize(("terms", "tag"), [
@@ -130,8 +137,8 @@ def test_a_run_has_a_single_upstream_where_its_identity_says_so(identity, dialec
 
 @pytest.mark.parametrize(("name", "words"), [
     ("double/e", "did you mean 'double/"), ("openai/gpt", "known are double/a, double/b")])
-def test_a_misspelt_model_is_wrong_usage_before_the_first_call(cli, double, name, words):
-    run = cli("run_pilot.py", "--base-url", double.url, "--models", f"double/a,{name}")
+def test_a_misspelt_model_is_wrong_usage_before_the_first_call(pilot, double, name, words):
+    run = pilot("--models", f"double/a,{name}")
     assert run.returncode == 2 and f"model '{name}' is not in the server's list" in run.stderr
     assert words in run.stderr and double.ledger()["requests"] == []
 
@@ -197,14 +204,13 @@ def test_an_address_of_the_environment_counts_and_a_flag_before_it(cli, double, 
     assert run.returncode == 0 and len(double.ledger()["requests"]) == 4
 
 
-def test_a_pin_is_resolved_once_and_stays_over_a_resume(cli, double, tmp_path):
-    def pilot(endpoints, *faults):
+def test_a_pin_is_resolved_once_and_stays_over_a_resume(pilot, double, tmp_path):
+    # When the run is resumed, a finer one is offered: it stays where it began.
+    for code, endpoints, faults in ((5, ENDPOINTS, [{"fault": "401", "skip": 3}]),
+                                    (0, [*ENDPOINTS, endpoint("new", "fp32")], [])):
         double.script(models={"m": SERVED | {"endpoints": endpoints}}, faults=faults)
-        return cli("run_pilot.py", "--base-url", double.url, "--models", "m", "--runs", 2,
-                   "--pin", "auto", "--out", "o", "--concurrency", 1).returncode
-    assert pilot(ENDPOINTS, {"fault": "401", "skip": 3}) == 5
-    # Meanwhile a finer one is offered: the run stays where it began.
-    assert pilot([*ENDPOINTS, endpoint("new", "fp32")]) == 0
+        done = pilot("--runs", 2, "--pin", "auto", "--concurrency", 1)
+        assert done.returncode == code
     sent = [call["sent"] for call in double.ledger()["requests"]]
     assert {(*body["provider"]["only"], body["session_id"]) for body in sent} == {
         ("fine/bf16", "m/r01"), ("fine/bf16", "m/r02")}  # the blocks
@@ -214,14 +220,13 @@ def test_a_pin_is_resolved_once_and_stays_over_a_resume(cli, double, tmp_path):
     assert known["upstream"]["quantization"] == "bf16"
 
 
-def test_an_unpinned_run_says_so_and_rows_say_who_thought_what(cli, double, tmp_path):
+def test_an_unpinned_run_says_so_and_rows_say_who_thought_what(pilot, double, tmp_path):
     message = {"role": "assistant", "content": "Decision: COORDINATE", "reasoning": "Let me see."}
     double.script(models={"m": SERVED}, serves={
         "choices": [{"index": 0, "finish_reason": "stop", "message": message}]})
-    flags = ("--base-url", double.url, "--models", "m", "--runs", 1)
-    loose = cli("run_pilot.py", *flags, "--out", "o")
+    loose = pilot("--runs", 1)
     assert "nothing of this run will be called confirmatory; --pin auto" in loose.stderr
-    pinned = cli("run_pilot.py", *flags, "--out", "p", "--pin", "auto")
+    pinned = pilot("--runs", 1, "--out", "p", "--pin", "auto")
     assert "confirmatory" not in pinned.stderr and "upstream fine/bf16 (bf16)" in pinned.stderr
     for folder, precision in (("o", None), ("p", "bf16")):
         with gzip.open(run_in(tmp_path / folder) / "trials.jsonl.gz") as lines:
@@ -240,14 +245,13 @@ def test_a_folder_that_is_moved_away_is_not_called_complete(double, tmp_path):
     assert run.returncode == 3 and "moved or deleted while the run went on" in output
 
 
-def test_the_same_command_with_and_without_a_server_makes_two_runs(cli, double, tmp_path):
-    for flags in ((), ("--base-url", double.url, "--models", "double/a"),
-                  ("--base-url", double.url, "--models", "double/a", "--runs", 2)):
-        assert cli("run_pilot.py", "--out", "o", *flags).returncode == 0
+def test_the_same_command_with_and_without_a_server_makes_two_runs(cli, pilot, double, tmp_path):
+    double.script(catalogue=False)
+    for done in (cli("run_pilot.py", "--out", "o"), pilot(), pilot("--runs", 2)):
+        assert done.returncode == 0
     names = {path.name for path in (tmp_path / "o").iterdir()}
     assert len(names) == 3 and "pilot-s42" in names
-    again = cli("run_pilot.py", "--out", "o", "--base-url", double.url, "--models", "double/a")
-    assert "already complete" in again.stdout
+    assert "already complete" in pilot().stdout
 
 
 DEADLINE_S = 0.6
@@ -336,33 +340,30 @@ def test_an_address_that_is_none_is_refused(url):
     ({"fault": "500", "place": 2}, 3, "trials left: 1 failed; the same command asks them", 1),
     ({"fault": "402", "skip": 5}, 5, "add credit", 3)])
 def test_what_failed_is_in_the_files_as_such_and_repeated_by_the_same_command(
-        cli, double, tmp_path, fault, code, words, left):
-    def pilot(*faults):
-        double.script(faults=faults)
-        done = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 2,
-                   "--out", "o", "--concurrency", 1)
+        pilot, double, tmp_path, fault, code, words, left):
+    def start(*faults):
+        double.script(catalogue=False, faults=faults)
+        done = pilot("--runs", 2, "--concurrency", 1)
         with gzip.open(run_in(tmp_path / "o") / "trials.jsonl.gz") as lines:
             return done, [row for row in map(json.loads, lines) if row["status"] != "ok"]
-    failed, without = pilot(fault)
+    failed, without = start(fault)
     assert (failed.returncode, failed.stderr.count("error: ")) == (code, 1)
     assert words in failed.stderr and [row["decision"] for row in without] == [None] * left
-    done, without = pilot()
+    done, without = start()
     assert (done.returncode, without) == (0, [])
     assert len(double.ledger()["requests"]) == left
 
 
 @pytest.mark.parametrize(("dollars", "code"), [(1.0, 0), (0.99, 5)])
-def test_credit_that_just_holds_what_is_projected_is_enough(cli, double, tmp_path, dollars, code):
+def test_credit_that_just_holds_what_is_projected_is_enough(pilot, double, tmp_path, dollars, code):
     each = {"prompt": "0", "completion": "0", "request": "0.25"}  # and 4 calls are made
     double.script(limit_remaining=dollars, models={"m": {"pricing": each}})
-    run = cli("run_pilot.py", "--base-url", double.url, "--models", "m", "--runs", 1,
-              "--limit-usd", 5, "--out", "o")
+    run = pilot("--runs", 1, "--limit-usd", 5)
     assert (run.returncode, (tmp_path / "o").exists()) == (code, code == 0)
     assert code == 0 or "the key has $0.99 left" in run.stderr
 
 
-def test_a_server_that_is_not_there_is_exit_3_in_a_line(cli, tmp_path):
-    run = cli("run_pilot.py", "--base-url", "http://127.0.0.1:9/v1", "--models", "m", "--out",
-                "o")
+def test_a_server_that_is_not_there_is_exit_3_in_a_line(pilot, tmp_path):
+    run = pilot("--base-url", "http://127.0.0.1:9/v1")
     assert (run.returncode, len(run.stderr.splitlines())) == (3, 1)
     assert not (tmp_path / "o").exists()

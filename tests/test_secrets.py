@@ -50,14 +50,11 @@ SPELLINGS = {
     "every letter in JSON, deeper": lambda key: escaped(every("\\u{:04x}")(key)),
     "every letter in Python": every("\\x{:02x}"),
     "every byte in percent": every("%{:02x}"), "every byte in capitals": every("%{:02X}"),
-    "JSON of percent": lambda key: escaped(percent(key)),
     "HTML": html.escape, "HTML twice": again(html.escape, 2),
     "HTML in numbers": every("&#{};"), "HTML in hexadecimal": every("&#x{:x};"),
     "HTML as Go writes JSON": lambda key: html.escape(key).replace("&", "\\u0026"),
     "base64": based(), "base64, one before": based(b":"), "base64, two before": based(b"me"),
-    "base64 of a header": based(b"Authorization: Bearer "),
     "base64, for addresses": based(table="-_"),
-    "base64, in percent twice": lambda key: again(percent, 2)(based()(key)),
     "hexadecimal": lambda key: key.encode().hex()}
 # What no key holds, between its characters: between all of them, or in one place.
 BETWEEN = {repr(sep): sep for sep in ("\u200b", "\n", "\\u200b", "\\r\\n", "%E2%80%8B", "&shy;")}
@@ -108,8 +105,7 @@ def test_no_spelling_of_it_stays_and_what_stands_beside_it_does(name):
     for key in (PLAIN,) if name in SPLIT else (KEY, PLAIN):
         spelled = SPELLINGS[name](key)
         text = redacted(f'{{"a": "x {spelled}", "b": "y\\n"}}', key)
-        secret = spelled[30:] if "header" in name else spelled  # without "Authorization: Bearer"
-        assert "[key]" in text and not left_of(secret, text, key)
+        assert "[key]" in text and not left_of(spelled, text, key)
         assert text.endswith('", "b": "y\\n"}')
 
 

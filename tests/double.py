@@ -4,13 +4,8 @@
     python3 run_pilot.py --base-url http://127.0.0.1:PORT/api/v1 --models double/a
 
 It bills a call when the call arrives (a caller that goes away is billed all the same) and keeps a
-log of every question seen. An answer is a function of the question alone.
-
-In a test, `Double` starts it as a process of its own and scripts it:
-
-    with Double(latency=0.02) as double:
-        double.script(faults=[{"fault": "429", "times": 3}])
-        double.ledger()["billed_usd"]
+log of every question seen. An answer is a function of the question alone. In a test, `Double`
+starts it as a process of its own, scripts it and reads its ledger.
 
 Listens on 127.0.0.1 only; ends by itself after an hour and when its parent has gone.
 """

@@ -4,7 +4,6 @@ import json
 import multiprocessing
 import os
 import queue
-import random
 import shutil
 import signal
 import subprocess
@@ -24,13 +23,13 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from double import Double  # noqa: E402
 from hypothesis import settings  # noqa: E402
-from world import (  # noqa: E402, F401 - what tests take from here
+from provider import (  # noqa: E402, F401 - what tests take from here
     PRICE,
-    World,
+    Provider,
+    call,
     completion,
     conducted,
     failure,
-    one,
     request,
     scripted,
 )
@@ -46,15 +45,15 @@ settings.load_profile("here")
 os.fsync = lambda handle: None
 
 @pytest.fixture(scope="session")
-def one_double():
+def session_double():
     with Double() as double:
         yield double
 
 
 @pytest.fixture
-def double(one_double):
+def double(session_double):
     """A loopback server as specified, without latency or faults until a test scripts them."""
-    return one_double.script()
+    return session_double.script()
 
 
 @pytest.fixture
@@ -161,31 +160,6 @@ def clean_environment(key=""):
             "LANG": "C.UTF-8"}
 
 
-class Clock:
-    """A clock that only moves when somebody sleeps; too many sleeps are a run that never ends."""
-
-    def __init__(self):
-        self.time, self.jitter = 1000.0, random.Random(1).uniform
-        self.sleeps = iter(range(10_000))
-
-    def now(self):
-        return self.time
-
-    def sleep(self, seconds):
-        self.time += seconds
-        next(self.sleeps)
-
-    def next(self, answers, seconds):
-        try:
-            return answers.get(timeout=seconds)
-        except queue.Empty:
-            self.time += seconds
-            raise
-
-    def stamp(self):
-        return "2026-01-01T00:00:00Z"
-
-
 def complete(client, req):
     """What a client's call comes to."""
     answers = queue.SimpleQueue()
@@ -196,15 +170,13 @@ def complete(client, req):
 @pytest.fixture
 def bench(tmp_path):
     """bench(names, script) drives one chain a name, or `chains`, on the virtual clock. `provider`:
-    one that is asked over HTTP in place of `world`; only waits are virtual then."""
+    another, or a client that asks over HTTP; only waits are virtual then."""
     def run(names, script=(), limit=None, usual=None, price=PRICE, concurrency=8, chains=None,
-            seconds=0.0, world=None, provider=None, announce=True):
-        world = world or World(scripted(dict(script), usual, seconds), price)
-        made = chains or (lambda: [one(request(name)) for name in names])
-        return conducted(tmp_path, world if provider is None else provider,
-                         made if callable(made) else lambda: made, limit, concurrency,
-                         [(request(name), 1) for name in names if announce],
-                         clock=world if provider is None else Clock())
+            seconds=0.0, provider=None, announce=True):
+        provider = provider or Provider(scripted(dict(script), usual, seconds), price)
+        made = chains or (lambda: [call(request(name)) for name in names])
+        return conducted(tmp_path, provider, made if callable(made) else lambda: made, limit,
+                         concurrency, [(request(name), 1) for name in names if announce])
     return run
 
 

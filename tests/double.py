@@ -1,22 +1,15 @@
-#!/usr/bin/env python3
 """A stand-in for OpenRouter on this machine: the same endpoints, scripted faults, its own ledger.
 
-    python3 tests/double.py --port 0 --latency 0.2          # prints the port it listens on
+    python3 tests/double.py 0.2      # seconds an answer takes; prints the port it listens on
     python3 run_pilot.py --base-url http://127.0.0.1:PORT/api/v1 --models double/a
 
 It bills a call when the call arrives (a caller that goes away is billed all the same) and keeps a
-log of every question seen. An answer is a function of the question alone.
+log of every question seen. An answer is a function of the question alone. In a test, `Double`
+starts it as a process of its own, scripts it and reads its ledger.
 
-In a test, `Double` starts it as a process of its own and scripts it:
-
-    with Double(latency=0.02) as double:
-        double.script(faults=[{"fault": "429", "times": 3}])
-        double.ledger()["billed_usd"]
-
-Listens on 127.0.0.1 only; ends by itself after --ttl seconds and when its parent has gone.
+Listens on 127.0.0.1 only; ends by itself after an hour and when its parent has gone.
 """
 
-import argparse
 import asyncio
 import hashlib
 import json
@@ -30,11 +23,10 @@ import sys
 import time
 import urllib.request
 from email.utils import formatdate
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from faults import FAULTS, Script, echoed, edited, said
+from faults import FAULTS, Script, echoed, edited, error
 
 PRICING = {"prompt": "0.000001", "completion": "0.000004"}  # dollars a token, as text
 PARAMETERS = ["max_completion_tokens", "seed", "temperature"]
@@ -46,19 +38,16 @@ CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]")
 RATING = re.compile(r"^(\w+): yes\|no$", re.M)
 
 SETUP: dict[str, Any] = {
-    "models": MODELS,            # what answers, and how it bills
+    "models": MODELS,            # what answers, and how it bills: by PRICING where it lists none
     "catalogue": True,           # False: no GET /models, and any model name is served
-    "show_prices": True,         # False: /models is silent on prices
     "show_cost": True,           # False: replies lack usage.cost
     "greedy": False,             # True: bills the most that prompt and output limit allow
-    "dearer": 1,                 # bills so many times its listed price
     "latency_s": 0.0,
     "jitter_s": 0.0,             # latency is drawn from latency_s ± jitter_s, by the question
     "key": None,                 # the only key that is let in; None: any, or none
     "limit_remaining": None,     # dollars, for GET /key
     "side": None,                # a fault that GET /models and GET /key answer with
     "faults": [],                # rules, see `Script`
-    "mix": {},                   # {fault: share of all calls}, where no rule speaks
     "says": [],                  # texts with {choice} that are answered, dealt by the question
     "answer": None,              # a whole answer to every call: status, headers, json or raw
     "serves": {},                # fields of every answer, such as {"model": …, "provider": …}
@@ -72,11 +61,10 @@ class Server:
         self.setup(setup)
 
     def setup(self, given: dict) -> None:
-        unknown = given.keys() - SETUP.keys()
-        if unknown:
+        if unknown := given.keys() - SETUP.keys():
             raise ValueError(f"no setting {sorted(unknown)}")
         self.set = SETUP | given
-        self.script = Script(self.set["faults"], self.set["mix"])
+        self.script = Script(self.set["faults"])
         self.bills: list[float] = []
         self.log: list[dict] = []
         self.flying: set[int] = set()  # places in the log
@@ -89,70 +77,35 @@ class Server:
 
     # -- endpoints ------------------------------------------------------------------------------
 
-    def models(self) -> dict:
-        if not self.set["catalogue"]:
-            return said(404, "not found")
-        shown = [{"id": name, **{k: v for k, v in entry.items()
-                                 if k != "endpoints" and (
-                                     k != "pricing" or self.set["show_prices"])}}
-                 for name, entry in self.set["models"].items()]
-        return {"status": 200, "json": {"data": shown}}
+    def lists(self, path: str) -> dict:
+        """What GET of models, of a model's endpoints, or of the key says."""
+        models, data = self.set["models"], None
+        if path.endswith("/key"):
+            data = {"limit_remaining": self.set["limit_remaining"]}
+        elif path.endswith("/endpoints"):
+            name = unquote(path.partition("/models/")[2].removesuffix("/endpoints"))
+            if endpoints := models.get(name, {}).get("endpoints"):
+                data = {"id": name, "endpoints": endpoints}
+        elif self.set["catalogue"]:
+            data = [{"id": name} | {field: entry[field] for field in entry.keys() - {"endpoints"}}
+                    for name, entry in models.items()]
+        return error(404, "not found") if data is None else {"status": 200, "json": {"data": data}}
 
-    def endpoints(self, path: str) -> dict:
-        name = path.partition("/models/")[2].removesuffix("/endpoints")
-        listed = self.set["models"].get(unquote(name), {}).get("endpoints")
-        return said(404, "not found") if listed is None else {
-            "status": 200, "json": {"data": {"id": name, "endpoints": listed}}}
-
-    def key(self) -> dict:
-        left = self.set["limit_remaining"]
-        return {"status": 200, "json": {"data": {
-            "limit_remaining": left, "usage": math.fsum(self.bills), "limit": left}}}
-
-    def refusal(self, asked: dict, entry: dict | None) -> dict | None:
-        """What the request itself has wrong."""
-        cap = asked.get("max_completion_tokens", asked.get("max_tokens"))
-        effort = asked.get("reasoning", {}).get("effort")
-        if entry is None:
-            return said(404, f"{asked.get('model')} is not a valid model ID")
-        if cap is None or cap < 16:
-            return said(400, f"max_completion_tokens {cap}: the minimum is 16")
-        wanted, listed = asked.get("provider", {}), entry.get("endpoints")
-        if listed is not None and not any(self.serves(each, wanted) for each in listed):
-            return said(404, "No endpoints found that match your routing")
-        if entry.get("reasoning", {}).get("mandatory") and effort == "none":
-            return said(400, "Reasoning is mandatory for this endpoint and cannot be disabled")
-        return None
-
-    @staticmethod
-    def serves(endpoint: dict, wanted: dict) -> bool:
-        """Whether an endpoint is one that the request's routing allows."""
-        price = {k: float(v) * 1e6 for k, v in endpoint.get("pricing", {}).items()}
-        return (endpoint["tag"] in (wanted.get("only") or [endpoint["tag"]])
-                and endpoint.get("quantization") in (
-                    wanted.get("quantizations") or [endpoint.get("quantization")])
-                and all(price.get(k, 0) <= most + 1e-9 for k, most in
-                        wanted.get("max_price", {}).items() if k != "request"))
-
-    def chat(self, asked: dict, authorization: str) -> tuple[dict, dict]:
+    def chat(self, request: dict, authorization: str) -> tuple[dict, dict]:
         """(the usual answer, the fault to be played on it)."""
-        model = str(asked.get("model"))
+        model = str(request.get("model"))
         entry = self.set["models"].get(model, None if self.set["catalogue"] else {})
-        question = json.dumps([model, asked.get("messages"), asked.get("seed")], sort_keys=True)
+        question = json.dumps([model, request.get("messages"), request.get("seed")], sort_keys=True)
         digest = hashlib.sha256(question.encode()).hexdigest()
         fault = self.script.next(digest)
-        line = {"question": digest[:16], "model": model, "seed": asked.get("seed"),
-                "fault": fault and fault["name"],
-                "sent": {k: v for k, v in asked.items() if k != "messages"},
-                "id": f"gen-{digest[:12]}", "at": time.monotonic(), "billed_usd": 0.0}
-        self.log.append(line)
-        refusal = self.refusal(asked, entry)
-        if fault is None and refusal:
-            return refusal, {}
-        answer, usd = self.completion(asked, entry or {}, digest)
+        self.log.append({"model": model, "seed": request.get("seed"),
+                         "fault": fault and fault["name"],
+                         "sent": {k: v for k, v in request.items() if k != "messages"}})
+        if fault is None and entry is None:
+            return error(404, f"{model} is not a valid model ID"), {}
+        answer, usd = self.completion(request, entry or {}, digest)
         if fault is None or fault.get("bills"):
             self.bills.append(usd)
-            line["billed_usd"] = usd
         if fault and fault.get("echo"):
             fault = echoed(fault["echo"], authorization)
         return answer, dict(self.set["answer"] or fault or {}, authorization=authorization)
@@ -162,38 +115,30 @@ class Server:
         place = int(hashlib.sha256(body).hexdigest()[:8], 16) / 0xFFFFFFFF
         return self.set["latency_s"] + self.set["jitter_s"] * (2 * place - 1)
 
-    def completion(self, asked: dict, entry: dict, digest: str) -> tuple[dict, float]:
+    def completion(self, request: dict, entry: dict, digest: str) -> tuple[dict, float]:
         """(a chat completion, its price): a function of the question alone."""
-        words = "".join(m["content"] for m in asked["messages"])
-        cap = asked.get("max_completion_tokens", asked.get("max_tokens", 96))
-        options = CONTRACT.search(words)
+        words = "".join(m["content"] for m in request["messages"])
+        options, rated = CONTRACT.search(words), RATING.findall(words)
         choice = options.group(1 + int(digest[0], 16) % 2) if options else "none"
-        text = f"Decision: {choice}\nRationale: for reason {digest[:6]}."
-        if rated := RATING.findall(words):
+        if rated:
             text = "\n".join(f"{name}: {('no', 'yes')[int(digit, 16) % 2]}"
                              for name, digit in zip(rated, digest, strict=False))
-        if self.set["says"]:
-            text = self.set["says"][int(digest[:8], 16) % len(self.set["says"])]
-            text = text.replace("{choice}", choice)
+        else:
+            texts = self.set["says"] or [f"Decision: {{choice}}\nRationale: for {digest[:6]}."]
+            text = texts[int(digest[:8], 16) % len(texts)].replace("{choice}", choice)
         tokens_in, tokens_out = -(-len(words.encode()) // 4), -(-len(text) // 4)
         if self.set["greedy"]:
-            tokens_in, tokens_out = len(words.encode()) + 64, cap
+            tokens_in = len(words.encode()) + 64
+            tokens_out = request.get("max_completion_tokens", request.get("max_tokens"))
         price = {k: float(v) for k, v in (PRICING | entry.get("pricing", {})).items()}
         usd = (price.get("request", 0.0) + price["prompt"] * tokens_in
                + price["completion"] * tokens_out)
-        usd *= self.set["dearer"]
-        usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
-                 "total_tokens": tokens_in + tokens_out,
-                 "completion_tokens_details": {"reasoning_tokens": 0}, "cost": usd}
-        if not self.set["show_cost"]:
-            del usage["cost"]
-        upstream = next((each["provider_name"] for each in entry.get("endpoints") or ()
-                         if self.serves(each, asked.get("provider", {}))), "upstream-1")
-        return {"id": f"gen-{digest[:12]}", "object": "chat.completion",
-                "model": f"{asked['model']}-2026", "provider": upstream,
-                "choices": [{"index": 0, "finish_reason": "stop", "native_finish_reason": "stop",
-                             "message": {"role": "assistant", "content": text}}],
-                "usage": usage} | self.set["serves"], usd
+        usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}
+        usage |= {"cost": usd} if self.set["show_cost"] else {}
+        return {"id": f"gen-{digest[:12]}", "model": f"{request['model']}-2026",
+                "provider": "upstream-1", "usage": usage, "choices": [
+                    {"index": 0, "finish_reason": "stop", "native_finish_reason": "stop",
+                     "message": {"role": "assistant", "content": text}}]} | self.set["serves"], usd
 
 
 # --- HTTP --------------------------------------------------------------------------------------
@@ -216,13 +161,12 @@ class Connection(asyncio.Protocol):
         first, *lines = head.decode("latin-1").split("\r\n")
         headers = {k.strip().lower(): v.strip() for k, _, v in (li.partition(":") for li in lines)}
         length = int(headers.get("content-length", 0))
-        if len(rest) < length:
-            return
-        self.buffer = rest[length:]
-        method, path, _ = first.split(" ")
-        self.asked(method, path, headers, rest[:length])
+        if len(rest) >= length:
+            self.buffer = rest[length:]
+            method, path, _ = first.split(" ")
+            self.receive(method, path, headers, rest[:length])
 
-    def asked(self, method: str, path: str, headers: dict, body: bytes) -> None:
+    def receive(self, method: str, path: str, headers: dict, body: bytes) -> None:
         server, authorization = self.server, headers.get("authorization", "")
         if path == "/double":
             if method == "POST":
@@ -232,22 +176,19 @@ class Connection(asyncio.Protocol):
             return self.answer(FAULTS["401"])
         if method == "GET" and server.set["side"]:
             side = FAULTS[server.set["side"]]
-            return self.answer(echoed(side.get("echo", side.get("status")), authorization))
-        if method == "GET" and path.endswith("/endpoints"):
-            return self.answer(server.endpoints(path))
-        if method == "GET" and path.endswith("/models"):
-            return self.answer(server.models())
-        if method == "GET" and path.endswith("/key"):
-            return self.answer(server.key())
-        if method != "POST" or not path.endswith("/chat/completions"):
-            return self.answer(said(404, f"no endpoint {method} {path}"))
+            return self.answer(
+                echoed(side["echo"], authorization) if "echo" in side else side)
+        if method == "GET":
+            return self.answer(server.lists(path))
+        if not path.endswith("/chat/completions"):
+            return self.answer(error(404, f"no endpoint {method} {path}"))
         answer, fault = server.chat(json.loads(body), authorization)
         latency = server.log[-1]["latency_s"] = server.latency(body)
         flying, place = server.flying, len(server.log)
         flying.add(place)
         server.peak = max(server.peak, len(flying))
-        loop = asyncio.get_running_loop()
-        loop.call_later(latency, self.chat_answer, flying, place, answer, fault)
+        asyncio.get_running_loop().call_later(
+            latency, self.chat_answer, flying, place, answer, fault)
         return None
 
     def chat_answer(self, flying: set, place: int, answer: dict, fault: dict) -> None:
@@ -259,11 +200,10 @@ class Connection(asyncio.Protocol):
             self.transport.close()
         elif "act" in fault:
             getattr(self, fault["act"])(answer)
-        elif "status" in fault:
-            self.answer(fault)
+        elif "status" in fault or "status" in answer:
+            self.answer(fault if "status" in fault else answer)
         else:
-            self.answer(answer if "status" in answer else edited(
-                answer, fault, fault.get("authorization", "")))
+            self.answer(edited(answer, fault, fault.get("authorization", "")))
 
     def answer(self, spec: dict) -> None:
         raw = spec.get("raw", json.dumps(spec["json"]) if "json" in spec else "")
@@ -283,14 +223,12 @@ class Connection(asyncio.Protocol):
         self.transport.abort()
 
     def truncate(self, answer: dict) -> None:
-        body = json.dumps(answer).encode()
-        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
-                             b"Content-Length: %d\r\n\r\n" % len(body) + body[:len(body) // 2])
+        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Length: 999\r\n\r\n"
+                             + json.dumps(answer).encode()[:100])
         self.transport.close()
 
     def drip(self, answer: dict) -> None:
-        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
-                             b"Transfer-Encoding: chunked\r\n\r\n")
+        self.transport.write(b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n")
         self.drop(DROPS)
 
     def drop(self, left: int) -> None:
@@ -302,12 +240,12 @@ class Connection(asyncio.Protocol):
         pass
 
 
-async def serve(port: int, setup: dict, ttl: float) -> None:
-    """Listen, print the port, end with the time or with the parent."""
+async def serve(setup: dict) -> None:
+    """Listen, print the port, end after an hour or with the parent."""
     handler = type("Handler", (Connection,), {"server": Server(setup)})
-    listener = await asyncio.get_running_loop().create_server(handler, "127.0.0.1", port)
+    listener = await asyncio.get_running_loop().create_server(handler, "127.0.0.1", 0)
     print(listener.sockets[0].getsockname()[1], flush=True)
-    parent, ends = os.getppid(), time.monotonic() + ttl
+    parent, ends = os.getppid(), time.monotonic() + 3600
     while time.monotonic() < ends and os.getppid() == parent:
         await asyncio.sleep(0.5)
 
@@ -317,24 +255,20 @@ async def serve(port: int, setup: dict, ttl: float) -> None:
 class Double:
     """The double as a process of its own, scripted over HTTP."""
 
-    def __init__(self, latency: float = 0.0, ttl: float = 3600.0) -> None:
+    def __init__(self, latency: float = 0.0) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).resolve()), "--latency", str(latency),
-             "--ttl", str(ttl)], stdout=subprocess.PIPE, text=True)
+            [sys.executable, __file__, str(latency)], stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline())
         self.url = f"http://127.0.0.1:{self.port}/api/v1"
 
     def script(self, **setup: Any) -> "Double":
         """Start anew: empty ledger and log, and `setup` over the defaults of SETUP."""
-        self._talk(json.dumps(setup).encode())
+        self.ledger(json.dumps(setup).encode())
         return self
 
-    def ledger(self) -> dict:
-        return self._talk(None)
-
-    def _talk(self, data: bytes | None) -> dict:
+    def ledger(self, setup: bytes | None = None) -> dict:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"http://127.0.0.1:{self.port}/double", data, timeout=20) as reply:
+        with opener.open(f"http://127.0.0.1:{self.port}/double", setup, timeout=20) as reply:
             return json.load(reply)
 
     def __enter__(self) -> "Double":
@@ -346,16 +280,5 @@ class Double:
         self.process.stdout.close()
 
 
-def main() -> None:
-    flags = argparse.ArgumentParser(description=__doc__,
-                                    formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("--port", type=int, default=0, help="0: a free one")
-    flags.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
-    flags.add_argument("--ttl", type=float, default=3600.0,
-                       help="seconds until it ends by itself")
-    args = flags.parse_args()
-    asyncio.run(serve(args.port, {"latency_s": args.latency}, args.ttl))
-
-
 if __name__ == "__main__":
-    main()
+    asyncio.run(serve({"latency_s": float(sys.argv[1])}))

@@ -41,7 +41,7 @@ def test_a_tournament_rings_the_alarm_made_for_a_respondent(name, tmp_path):
     run_tournament.main([*SMALL, "--plan", plan, "--models", name, "--out", str(tmp_path)])
     analyze.main([*map(str, tmp_path.iterdir()), "--out", str(tmp_path / "analysis"), "--json"])
     out = json.loads(Path(tmp_path / "analysis/acausal-analysis.json").read_text("utf-8"))
-    found = {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]}
-    assert {gate: found[gate] for gate in gates} == gates
+    verdicts = {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]}
+    assert {gate: verdicts[gate] for gate in gates} == gates
     assert [wire["tripwire"] for wire in out["tripwires"] if wire["tripped"]] == tripwires
     assert words in out["verdict"]["sentence"]

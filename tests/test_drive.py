@@ -9,10 +9,21 @@ from functools import partial
 from itertools import count, pairwise
 
 import pytest
-from world import DEADLINE_S, PRICE, World, completion, conducted, failure, one, request, scripted
+from provider import (
+    DEADLINE_S,
+    PRICE,
+    Provider,
+    call,
+    completion,
+    conducted,
+    failure,
+    request,
+    scripted,
+)
 
-from common import Incomplete, Interrupted, OverBudget, ProviderRefused, UsageError, wire
-from common.budget import Breaker
+from common import Incomplete, Interrupted, OverBudget, UsageError, wire
+from common.drive import After
+from common.instrument import in_turns
 from common.reading import read
 from common.wire import Exchange, Model
 
@@ -32,24 +43,25 @@ def outcomes(run):
     return [reply.outcome for reply in run.ending.results]
 
 
-def times(run, name):
-    return [at for at, who in run.asked if who == name]
+def order(run):
+    return [name for _, name in run.sent]
 
 
-def gaps(numbers):
-    return [b - a for a, b in pairwise(numbers)]
+def gaps(run, name):
+    """Seconds between the attempts at a call."""
+    return [b - a for a, b in pairwise(at for at, each in run.sent if each == name)]
 
 
-def in_turn(names):
+def sequence(names, **more):
+    replies = []
     for name in names:
-        yield request(name)
+        replies.append((yield request(name, **more)))
+    return [reply.text for reply in replies]
 
 
 def block(*names):
     return (yield [request(name) for name in names])
 
-
-# --- chains ------------------------------------------------------------------------------------
 
 def test_a_chain_receives_a_reply_for_a_request_and_a_list_for_a_list(drive):
     def chain():
@@ -60,90 +72,102 @@ def test_a_chain_receives_a_reply_for_a_request_and_a_list_for_a_list(drive):
     assert drive("abc", chains=lambda: [chain()]).ending.results == [("fine", ["fine"] * 2, [])]
 
 
-def test_a_slow_reply_delays_its_own_chain_only_and_no_result_moves(drive):
-    def two(first, second):
-        return (yield request(first)).text, (yield request(second)).text
+def test_a_slow_reply_delays_its_chain_only_and_no_result_moves(drive):
     texts = {name: [completion(name)] for name in ("slow", "a1", "a2", "s2")}
     run = drive(texts, texts, concurrency=2, seconds={"slow": 9.0},
-                chains=lambda: [two("slow", "s2"), two("a1", "a2")])
-    assert [name for _, name in run.asked] == ["slow", "a1", "a2", "s2"]
-    assert run.ending.results == [("slow", "s2"), ("a1", "a2")]
+                chains=lambda: [sequence(["slow", "s2"]), sequence(["a1", "a2"])])
+    assert order(run) == ["slow", "a1", "a2", "s2"]
+    assert run.ending.results == [["slow", "s2"], ["a1", "a2"]]
 
 
-def test_each_stage_has_its_own_limit_and_uses_it(drive):
-    world, peak = World(), Counter()
-
-    def note(asked):
-        flying = Counter(each.stage for each in [*world.flying.values(), asked])
-        peak.update({stage: n - peak[stage] for stage, n in flying.items() if n > peak[stage]})
-    world.on_start = note
-    drive([], world=world, concurrency={"strategy": 2, "decision": 5}, chains=lambda: [
-        one(request(f"{stage}{i}", stage)) for i in range(12) for stage in ("decision", "strategy")
+def test_each_stage_has_a_limit_and_uses_it(drive):
+    run = drive([], concurrency={"strategy": 2, "decision": 5}, chains=lambda: [
+        call(request(f"{stage}{i}", stage)) for i in range(10) for stage in ("decision", "strategy")
     ])
-    assert peak == {"strategy": 2, "decision": 5}
+    assert Counter((at, name[:-1]) for at, name in run.sent) == {
+        **{(at, "decision"): 5 for at in (0, 1)}, **{(at, "strategy"): 2 for at in range(5)}}
+
+
+def test_a_provider_that_answers_at_once_gets_every_call(drive):
+    def chain():
+        yield request("a", "decision")
+        yield request("b", "strategy")
+    provider = Provider()
+    provider.answers_later, provider.complete = False, lambda req: completion()
+    run = drive([], provider=provider, concurrency={"strategy": 1, "decision": 1},
+                chains=lambda: [chain()])
+    assert run.ending.outcomes == {"ok": 2}
 
 
 def test_an_id_that_is_used_twice_is_a_fault(drive):
     with pytest.raises(ValueError, match="'a' is used twice"):
-        drive("a", chains=lambda: [one(request("a")), one(request("a"))])
+        drive("a", chains=lambda: [call(request("a")), call(request("a"))])
 
 
-def test_a_fault_of_the_provider_s_own_code_surfaces(drive):
+def test_a_fault_in_the_provider_s_code_surfaces(drive):
     with pytest.raises(ZeroDivisionError):
         drive("a", {"a": [ZeroDivisionError("ours")]})
 
 
-# --- retries -----------------------------------------------------------------------------------
-
-def test_the_pauses_have_full_jitter_below_one_two_and_four_seconds(drive):
-    names = [f"a{i:02d}" for i in range(60)]  # each fails 3 times, others succeed between
-    run = drive(names, {name: [failure(500)] * 3 for name in names}, concurrency=1, seconds=0.0,
-                chains=lambda: [in_turn(names)])
-    waits = [gaps(times(run, name)) for name in names]
-    for retry, most in enumerate((1, 2, 4)):
-        pauses = [wait[retry] for wait in waits]
-        assert max(pauses) <= most + 0.25 and min(pauses) < 0.25 * most < 0.75 * most < max(pauses)
-
-
-def test_a_retry_goes_when_it_is_due(drive):
-    world = World(scripted({"a": [failure(500)] * 3}, seconds=0.0))
-    world.jitter = lambda low, most: low + most / 8
-    run = drive("a", world=world)
-    assert gaps(times(run, "a")) == pytest.approx([0.125, 0.25, 0.5], abs=0.003)
+def after(*waits):
+    """Chains of a call each: (its name, the places of those whose ends it waits for)."""
+    def chain(name, places):
+        results = []
+        if places is not None:
+            results = yield After([chains[place] for place in places])
+        reply = yield request(name)
+        return [*results, reply.outcome]
+    chains = []
+    chains += [chain(*wait) for wait in waits]
+    return chains
 
 
-def test_after_three_retries_it_is_a_provider_error_with_the_last_words(drive):
-    run = drive("ab", {"a": [failure(500, "melted")] * 4})
-    lines = [json.loads(line) for line in run.path.read_text().splitlines()]
-    assert outcomes(run) == ["provider_error", "ok"]
-    assert "melted" in run.ending.results[0].message and run.drive.retries == 3
-    assert [(line["attempt"], line["outcome"]) for line in lines if line["id"] == "a"] == [
-        (1, None), (2, None), (3, None), (4, "provider_error")]
+@pytest.mark.parametrize(("waits", "failures", "sent", "results"), [
+    ([("c", [1, 2]), ("a", None), ("b", None)], {}, "abc", [["ok"], ["ok"], "ok"]),
+    ([("a", [])], {}, "a", ["ok"]), ([("a", None), ("c", [0])], {}, "ac", ["ok"]),
+    # It waits for nobody else, and for a chain that waits itself; what failed is handed on.
+    ([("c", [1]), ("a", None), ("b", None)], {"b": 1}, "abcb", [["ok"], "ok"]),
+    ([("c", [1]), ("b", [2]), ("a", None)], {"a": 4}, "aaaabc",
+     [[["provider_error"], "ok"], "ok"])])
+def test_a_chain_waits_for_those_it_names_and_gets_their_results(drive, waits, failures, sent,
+                                                                 results):
+    run = drive("abc", {name: [failure(500)] * n for name, n in failures.items()},
+                chains=after(*waits))
+    assert (order(run), run.ending.results[0]) == ([*sent], results)
+    # At the next start those that it waits for may have ended before it begins.
+    assert drive("abc", chains=after(*waits)).ending.stop is None
+
+
+def test_chains_that_wait_for_each_other_are_an_error(drive):
+    with pytest.raises(ValueError, match="waits for one that never ends"):
+        drive([], chains=after(("a", [1]), ("b", [0])))
+
+
+def test_runs_take_turns_until_the_last_has_ended():
+    chains = in_turns([["a1", "a2"], ["b1"]], 42)
+    assert (sorted(chains[:2]), chains[2:]) == (["a1", "b1"], ["a2"])
+
+
+def test_retries_go_when_due_by_chance_within_three_growing_limits(drive):
+    provider = Provider(scripted({"a": [failure(500)] * 3}, seconds=0.0))
+    provider.jitter = lambda low, most: low + most / 8
+    run = drive("a", provider=provider)
+    assert gaps(run, "a") == pytest.approx([0.125, 0.25, 0.5], abs=0.003)
 
 
 def test_a_call_has_a_deadline_and_its_late_answer_is_none(drive):
-    slow = {"a": DEADLINE_S + 5, "b": DEADLINE_S - 5}
-    run = drive("ab", {"a": [completion("late"), completion("second"), completion("third")]},
-                seconds=slow)
-    assert run.ending.results[1].outcome == "ok" and outcomes(run)[0] == "provider_error"
+    run = drive("ab", {"a": [completion("late")]},
+                seconds={"a": DEADLINE_S + 5, "b": DEADLINE_S - 5})
+    assert outcomes(run) == ["provider_error", "ok"]
     assert "no complete answer within 60 s" in run.ending.results[0].message
-    assert len(times(run, "a")) == 4 and gaps(times(run, "a"))[0] >= DEADLINE_S
-
-
-# --- what ends a run ---------------------------------------------------------------------------
-
-def test_a_fatal_answer_ends_the_run_and_leaves_the_rest_unasked(drive):
-    run = drive("abcd", {"b": [failure(422, "the reason")]}, concurrency=1)
-    assert outcomes(run) == ["ok"] + ["not_run"] * 3
-    assert isinstance(run.ending.stop, ProviderRefused)
-    assert all(part in str(run.ending.stop) for part in ("b, m", "the reason", "422"))
+    assert len(gaps(run, "a")) == 3 and gaps(run, "a")[0] >= DEADLINE_S
 
 
 def test_a_storm_pauses_thirty_seconds_probes_once_and_gives_up_at_the_third_opening(drive):
     run = drive([f"{i:02d}" for i in range(40)], usual=failure(429, "slow down"), seconds=0.0,
                 concurrency=1)
-    at = [second for second, _ in run.asked]
-    assert len(at) == 7 and gaps(at)[4] >= 30 and gaps(at)[5] >= 30
+    at = [second for second, _ in run.sent]
+    assert len(at) == 7 and at[5] - at[4] >= 30 and at[6] - at[5] >= 30
     assert isinstance(run.ending.stop, Incomplete) and "slow down" in str(run.ending.stop)
     assert run.ending.outcomes == Counter(not_run=40)
 
@@ -156,7 +180,7 @@ def test_a_signal_ends_sending_and_keeps_what_came(drive, name, at, left):
             signal.raise_signal(name)
         return completion(), 1.0
     before = signal.getsignal(name)
-    run = drive("abcd", world=World(answer), concurrency=1)
+    run = drive("abcd", provider=Provider(answer), concurrency=1)
     assert isinstance(run.ending.stop, Interrupted)  # also after the last call
     assert outcomes(run) == ["ok"] * (4 - left) + ["not_run"] * left
     assert signal.getsignal(name) is before
@@ -167,100 +191,56 @@ def test_after_a_signal_calls_in_flight_get_ten_seconds(drive):
         if req.id == "b":
             signal.raise_signal(signal.SIGINT)
         return completion(), {"a": 9.0, "b": 11.0}[req.id]
-    assert outcomes(drive("ab", world=World(answer))) == ["ok", "not_run"]
+    assert outcomes(drive("ab", provider=Provider(answer))) == ["ok", "not_run"]
 
-
-# --- waits -------------------------------------------------------------------------------------
 
 def limited(seconds):
     return failure(429, headers={"retry-after": str(seconds)})
 
 
 def test_a_wait_holds_its_model_and_no_other(drive):
-    def chain(name, model):
-        return (yield request(name, model=model))
     run = drive([], {"a": [limited(60)]}, concurrency=1, chains=lambda: [
-        chain("a", "slow"), chain("b", "slow"), chain("c", "quick"), chain("d", "quick")])
-    assert [who for _, who in run.asked] == ["a", "c", "d", "a", "b"] and run.asked[3][0] >= 60
+        sequence(name, model=model) for name, model in zip("abcd", "mmnn", strict=True)])
+    assert order(run) == ["a", "c", "d", "a", "b"] and run.sent[3][0] >= 60
 
 
-@pytest.mark.parametrize(("waits", "between", "asked"), [
+@pytest.mark.parametrize(("waits", "between", "sent"), [
     ([limited(100)] * 99, False, 19), ([limited(120)] * 15, False, 16), ([limited(121)], False, 1),
     ([limited(100)] * 10, True, 22)])
-def test_half_an_hour_of_waits_in_a_row_ends_the_run(drive, waits, between, asked):
+def test_half_an_hour_of_waits_in_a_row_ends_the_run(drive, waits, between, sent):
     """Eighteen of a hundred seconds or fifteen of two minutes pass. An answer begins a new row."""
     run = drive("ab", {"a": waits, "b": waits if between else ()}, concurrency=1,
-                chains=lambda: [in_turn("ab" if between else "a")])
-    assert len(run.asked) == asked and (asked in (16, 22)) == (run.ending.stop is None)
+                chains=lambda: [sequence("ab" if between else "a")])
+    assert len(run.sent) == sent and (sent in (16, 22)) == (run.ending.stop is None)
     assert run.ending.stop is None or isinstance(run.ending.stop, Incomplete)
 
 
 def test_an_account_that_bears_no_more_at_once_gets_half_as_many_and_waits_five_seconds(drive):
-    world = World(scripted({"e": [FULL], "f": [FULL]}))
-    run = drive("abcdefghijklmnop", world=world, concurrency=8)
-    first = world.came[0][0]
-    flying = Counter()
-    for at, _ in run.asked:
-        flying[at] += 1
-    assert run.ending.stop is None and max(n for at, n in flying.items() if at > first) <= 4
-    assert min(gaps(times(run, "e"))) >= 5
+    run = drive("abcdefghijklmnop", {"e": [FULL], "f": [FULL]})
+    flying = Counter(at for at, _ in run.sent)
+    assert run.ending.stop is None and max(n for at, n in flying.items() if at > 1) <= 4
+    assert min(gaps(run, "e")) >= 5
 
 
 def test_a_wait_that_is_too_long_ends_the_run_and_says_until_when(drive):
-    said = str(drive("a", {"a": [limited(7200)]}).ending.stop)
-    assert "it asks to wait 7200 s, until 2026-01-01 02:00 UTC; the same" in said
+    stop = str(drive("a", {"a": [limited(7200)]}).ending.stop)
+    assert "it asks to wait 7200 s, until 2026-01-01 02:00 UTC; the same" in stop
 
-
-# --- the breaker: 5 errors in a row within 60 s, a pause of 30 s, one probe ---------------------
-
-OPENED, PROBING = (0,) * 5, (*(0,) * 5, "sent")
-# what: (errors and what else happened, when nothing may be sent, when it may, openings)
-PAUSES = {
-    "four errors in a row pause nothing": ((0, 1, 2, 3), None, 3, 0),
-    "five pause everything for thirty seconds": ((0, 1, 2, 3, 4), 33.9, 34, 1),
-    "a success between makes it no row": ((0, 1, 2, 3, "success", 4, 5, 6, 7), None, 7, 0),
-    "five over more than a minute pause nothing": ((0, 20, 40, 60, 61), None, 61, 0),
-    "five within a minute do": ((0, 20, 40, 50, 60), 89, 90, 1),
-    "after the pause one probe goes and no more": (PROBING, 31, None, 1),
-    "a probe that succeeds ends the pause": ((*PROBING, "success"), None, 31, 0),
-    "a probe that fails pauses again": ((*PROBING, 31), 60.9, 61, 2),
-    "calls in flight open nothing more": ((0,) * 64, 29.9, 30, 1),
-    "a late success does not cut the pause short": ((*OPENED, "success"), 29, 30, 0),
-    "who asks to wait leaves it open": ((*OPENED, "answered"), 1, 30, 1),
-    "who asks to wait ends a probe": ((*PROBING, "answered"), None, 1, 1),
-    "a third opening is final": ((*PROBING, 31, "sent", 62), 91, None, 3)}
-
-
-@pytest.mark.parametrize("what", PAUSES)
-def test_when_the_next_call_may_go(what):
-    events, never, at, openings = PAUSES[what]
-    held = Breaker()
-    for event in events:
-        getattr(held, event)() if isinstance(event, str) else held.failure(event)
-    assert (held.openings, held.tripped) == (openings, openings == 3)
-    assert never is None or not held.may_send(never)
-    assert at is None or held.may_send(at)
-
-
-# --- money -------------------------------------------------------------------------------------
 
 DEAR = Model(prompt=0.0, completion=1 / 16, price_from="catalogue")  # worst case: 1 dollar a call
 NINETY = completion(cost=0.9, tokens=(10, 15))  # about what the price says of so many tokens
 
 
-def two_blocks():
-    return [block(*"abcd"), block(*"efgh")]
-
-
 def test_a_list_is_paid_for_as_a_whole_or_not_begun_and_a_higher_limit_asks_what_is_left(drive):
-    run = drive("abcdefgh", limit=7.0, price=DEAR, usual=NINETY, announce=False, chains=two_blocks)
+    more = {"price": DEAR, "usual": NINETY, "chains": lambda: [block(*"abcd"), block(*"efgh")]}
+    run = drive("abcdefgh", limit=7.0, announce=False, **more)
     assert run.ending.outcomes == Counter(ok=4, not_run=4) and run.drive.done == 4
-    assert [name for _, name in run.asked] == list("abcd")
+    assert order(run) == list("abcd")
     assert str(run.ending.stop) == (
         "limit $7: $3.6000 spent, $3.6000 projected; the next calls (e, m) may cost $4.0000; give "
         "a higher --limit-usd to resume")
-    run = drive("abcdefgh", limit=7.6, price=DEAR, usual=NINETY, chains=two_blocks)
-    assert run.ending.stop is None and [name for _, name in run.asked] == list("efgh")
+    run = drive("abcdefgh", limit=7.6, **more)
+    assert run.ending.stop is None and order(run) == list("efgh")
     assert run.budget.total.spent == pytest.approx(7.2)
 
 
@@ -268,54 +248,42 @@ def test_a_projection_above_the_limit_ends_the_run_early_and_tells_what_all_call
     names = [f"{i:02d}" for i in range(20)]
     run = drive(names, limit=10.0, price=DEAR, usual=NINETY, concurrency=4)
     # the first reply tells: 20 × 0.90 is more than 10
-    assert len(run.asked) == 1 and str(run.ending.stop) == (
+    assert len(run.sent) == 1 and str(run.ending.stop) == (
         "limit $10: $0.9000 spent, $18.0000 projected; give a higher --limit-usd to resume")
 
 
-@pytest.mark.parametrize(("limit", "asked"), [(0.99, 0), (1.0, 1)])
-def test_a_call_is_sent_where_its_worst_case_fits(drive, limit, asked):
-    run = drive("a", limit=limit, price=DEAR)
-    assert len(run.asked) == asked and isinstance(run.ending.stop, OverBudget) is not bool(asked)
-
-
-def test_what_costs_nothing_fits_a_limit_of_nothing(drive):
-    free = Model(0.0, 0.0, price_from="catalogue")
-    run = drive("abc", limit=0.0, price=free, usual=completion(cost=0))
-    assert run.ending.stop is None and outcomes(run) == ["ok"] * 3
+@pytest.mark.parametrize(("limit", "price", "sent"), [
+    (0.99, DEAR, 0), (1.0, DEAR, 1), (0.0, Model(0.0, 0.0, price_from="catalogue"), 1)])
+def test_a_call_is_sent_where_its_worst_case_fits(drive, limit, price, sent):
+    run = drive("a", limit=limit, price=price, usual=completion(cost=0))
+    assert len(run.sent) == sent and isinstance(run.ending.stop, OverBudget) is not bool(sent)
 
 
 @pytest.mark.parametrize("price", [Model(), DEAR], ids=["unpriced", "priced"])
-def test_no_price_is_believed_before_a_reply_of_this_start_has_told_it(drive, price):
-    for names in ("abcdefgh", "abcdefghijkl"):
-        world = World(price=price)
-        drive(names, limit=1000.0, world=world)
-        assert world.asked[1][0] >= world.came[0][0] and world.peak > 1
+def test_no_price_is_believed_before_a_reply_of_this_start(drive, price):
+    for names, sent in (("abcdefgh", [1, 7]), ("abcdefghijkl", [1, 3])):
+        run = drive(names, limit=1000.0, price=price)
+        assert [*Counter(at for at, _ in run.sent).values()] == sent
 
 
-def test_behind_a_group_that_no_longer_fits_no_cheaper_one_is_begun(drive):
-    def dear():
-        return (yield request("dear", max_out=10**6))
-    run = drive([], limit=2.0, usual=completion(cost=1e-4), concurrency=1,
-                chains=lambda: [one(request("a")), dear(), one(request("b"))])
-    assert [name for _, name in run.asked] == ["a"] and isinstance(run.ending.stop, OverBudget)
+def test_behind_a_group_that_no_longer_fits_no_cheaper_group_is_begun(drive):
+    run = drive([], limit=2.0, usual=completion(cost=1e-4), concurrency=1, chains=lambda: [
+        call(request("a")), call(request("dear", max_out=10**6)), call(request("b"))])
+    assert order(run) == ["a"] and isinstance(run.ending.stop, OverBudget)
 
 
-# --- resume ------------------------------------------------------------------------------------
-
-def test_an_answer_of_an_earlier_start_is_left_out_of_one_announcement_only(drive, tmp_path):
+def test_an_answer_of_an_earlier_start_counts_against_a_single_announcement(drive, tmp_path):
     drive("abcd")
-    again = conducted(tmp_path, World(), lambda: [one(request(name)) for name in "abcd"],
+    again = conducted(tmp_path, Provider(), lambda: [block(*"abcd")],
                       announce=[(request("p"), 3), (request("q"), 3)])
     assert again.budget.projection() == pytest.approx(again.budget.total.spent * 6 / 4)
 
 
-def test_an_id_asked_in_other_words_is_refused(drive):
+def test_an_id_with_another_question_is_refused(drive):
     drive("a")
     with pytest.raises(UsageError, match="a was asked in other words"):
-        drive("a", chains=lambda: [one(request("a", user="another question"))])
+        drive("a", chains=lambda: [call(request("a", user="another question"))])
 
-
-# --- random runs -------------------------------------------------------------------------------
 
 WORST = wire.worst_case(request("c00/s"), PRICE, PRICE)
 ANSWERS = [completion(cost=WORST / 3)] * 12 + [
@@ -336,54 +304,53 @@ FINAL = {"ok", "empty", "truncated", "blocked"}
 class Promises:
     """What must hold whenever a call begins, and of what came."""
 
-    def __init__(self, world, limit, limits, before):
-        self.world, self.limit, self.limits = world, limit, limits
+    def __init__(self, provider, limit, limits, before):
+        self.provider, self.limit, self.limits = provider, limit, limits
         self.answered, self.spent, self.passed = set(before), 0.0, None
-        self.dearest, self.held = defaultdict(float), defaultdict(float)
+        self.dearest, self.until = defaultdict(float), defaultdict(float)
         self.row, self.pause, self.probing = [], 0.0, False
         self.failures, self.seen = Counter(), 0
-        world.on_start = self.starts
+        provider.on_start = self.starts
 
-    def starts(self, asked):
-        now, flying = self.world.now(), list(self.world.flying.values())
-        assert asked.id not in self.answered, "asked again after its answer"
-        assert asked.id not in {each.id for each in flying}, "asked twice at once"
-        assert sum(each.stage == asked.stage for each in flying) < self.limits[asked.stage]
-        assert now >= self.held[asked.model] and now >= self.held[""], "before a wait was over"
+    def starts(self, req):
+        now, flying = self.provider.now(), [each for each, _ in self.provider.flying.values()]
+        assert req.id not in self.answered, "sent again after its answer"
+        assert req.id not in {each.id for each in flying}, "sent twice at once"
+        assert sum(each.stage == req.stage for each in flying) < self.limits[req.stage]
+        assert now >= self.until[req.model] and now >= self.until[""], "before a wait was over"
         assert now >= self.pause, "in a pause after errors in a row"
         assert not (self.probing and flying and self.probing in flying), "beside a probe"
-        assert self.failures[asked.id] <= 3, "a fourth retry"
-        worst = sum(max(WORST, self.dearest[each.model]) for each in [*flying, asked])
+        assert self.failures[req.id] <= 3, "a fourth retry"
+        worst = sum(max(WORST, self.dearest[each.model]) for each in [*flying, req])
         assert self.spent + worst <= self.limit * (1 + 1e-6), "could pass the limit"
         if self.row == ["open"]:
-            self.probing, self.row = asked, []
+            self.probing, self.row = req, []
 
     def __call__(self, drive):
         """After each answer, in the order in which they came."""
         self.spent = drive.budget.total.spent
-        news = self.world.came[self.seen:]
+        news = self.provider.came[self.seen:]
         self.seen += len(news)
-        for now, asked, exchange in news:
+        for now, req, exchange in news:
             reading = read(exchange)
             cost = wire.cost_of(reading.reply, PRICE) or 0.0
-            self.dearest[asked.model] = max(self.dearest[asked.model], cost)
+            self.dearest[req.model] = max(self.dearest[req.model], cost)
             if reading.kind == "final":
-                self.answered.add(asked.id)
+                self.answered.add(req.id)
                 if self.row != ["open"]:
                     self.row, self.probing = [], False
             elif reading.wait or reading.limit:
-                name = "" if reading.limit else asked.model
-                self.held[name] = max(self.held[name], now + max(1.0, reading.wait or 5.0))
+                name = "" if reading.limit else req.model
+                self.until[name] = max(self.until[name], now + max(1.0, reading.wait or 5.0))
                 self.probing = False
-            elif self.row != ["open"]:
-                self.failures[asked.id] += 1
-                self.row = [*self.row[-4:], now]
-                if self.probing or (len(self.row) == 5 and now - self.row[0] <= 60):
-                    self.row, self.pause, self.probing = ["open"], now + 30, False
             else:
-                self.failures[asked.id] += 1
+                self.failures[req.id] += 1
+                if self.row != ["open"]:
+                    self.row = [*self.row[-4:], now]
+                    if self.probing or (len(self.row) == 5 and now - self.row[0] <= 60):
+                        self.row, self.pause, self.probing = ["open"], now + 30, False
         if self.passed is None and self.spent > self.limit:
-            self.passed = drive.in_flight + len(news)  # with the one that passed it
+            self.passed = drive.in_flight + len(news)  # with the call that passed it
 
 
 def chain_of(rng, name):
@@ -396,7 +363,7 @@ def chain_of(rng, name):
         out = []
         for ids in steps:
             replies = yield [request(each, stage, model) for each in ids]
-            out += [(each, reply) for each, reply in zip(ids, replies, strict=True)]
+            out += zip(ids, replies, strict=True)
         return out
     return chain, [name for ids in steps for name in ids]
 
@@ -417,35 +384,33 @@ def test_whatever_happens_the_promises_hold_and_the_same_command_completes(tmp_p
         def answer(req, n, calm=last or not weird):
             return (completion(cost=WORST / 3) if calm else rng.choice(answers),
                     1.0 if calm else rng.choice((0.0, 0.5, 1.0, 3.0, 20.0, 70.0)))
-        world = World(answer, seed=seed, kill=kill)
-        promises = Promises(world, limit, limits, journalled)
-        run = conducted(tmp_path, world, lambda: [chain() for chain, _ in drawn], limit,
+        provider = Provider(answer, seed=seed, kill=kill)
+        promises = Promises(provider, limit, limits, journalled)
+        run = conducted(tmp_path, provider, lambda: [chain() for chain, _ in drawn], limit,
                         limits, watch=promises, before=gone)
         # What a kill left in flight is charged at the next start, and nothing else.
         assert run.lost <= 1.02 * dearest * lost and (run.lost > 0) == bool(lost)
         dearest = max(dearest, *promises.dearest.values(), 0)
         gone += run.lost
-        lost = len(world.flying) if run.ending is None else 0
+        lost = len(provider.flying) if run.ending is None else 0
         lines = [json.loads(line) for line in run.path.read_text().splitlines()]
-        final = [line["id"] for line in lines if line["outcome"] in FINAL]
-        assert len(final) == len(set(final)) and set(journalled) <= set(final)
-        for line in lines:
-            if line["outcome"] in FINAL:
-                before = journalled.setdefault(line["id"], line)
-                assert before == line, "an answer that was changed"
-        over = run.budget.total.spent - limit
+        final = {line["id"]: line for line in lines if line["outcome"] in FINAL}
+        assert len(final) == sum(line["outcome"] in FINAL for line in lines)
+        assert final | journalled == final, "an answer that was changed or is gone"
+        journalled = final
         if promises.passed is not None and start == 0:
+            over = run.budget.total.spent - limit
             assert over <= max(promises.dearest.values()) * promises.passed + 1e-9
         if run.ending is None:
             continue
-        told = [pair for result in run.ending.results for pair in result]
-        assert [name for name, _ in told] == everything
-        for name, reply in told:
+        pairs = [pair for result in run.ending.results for pair in result]
+        assert [name for name, _ in pairs] == everything
+        for name, reply in pairs:
             assert (reply.outcome in FINAL) == (name in journalled)
-            assert results.setdefault(name, reply) == reply or reply.outcome not in FINAL or (
-                results[name].outcome not in FINAL)
-            results[name] = reply
-        left = sum(reply.outcome == "not_run" for _, reply in told)
+            assert name not in results or results[name] == reply
+            if reply.outcome in FINAL:
+                results[name] = reply
+        left = sum(reply.outcome == "not_run" for _, reply in pairs)
         assert (run.ending.stop is not None) >= bool(left)
         if last:
             assert run.ending.stop is None and set(final) == set(everything)

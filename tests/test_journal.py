@@ -19,7 +19,7 @@ from conftest import run_in
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from world import PRICE, World, completion, conducted, failure, one, request
+from provider import PRICE, Provider, call, completion, conducted, failure, request
 
 from common import Incomplete, UsageError, wire
 from common.artifacts import gzip_bytes
@@ -34,13 +34,13 @@ def start(bench):
     """start(names, {name: [answers before the usual one]}) drives a chain of a call each."""
     def run(names, answers=()):
         return bench(names, answers, usual=lambda each: completion(each.id), concurrency=1,
-                     chains=lambda: [one(request(name, user="u")) for name in names],
+                     chains=lambda: [call(request(name, user="u")) for name in names],
                      announce=False)
     return run
 
 
 def asked(run):
-    return [name for _, name in run.asked]
+    return [name for _, name in run.sent]
 
 
 def lines_of(run):
@@ -78,8 +78,8 @@ def test_a_line_is_written_at_once_and_is_on_disk_within_a_second(tmp_path, monk
         handle, data))
     monkeypatch.setattr(os, "fsync", lambda handle: synced.set())
     run = conducted(
-        tmp_path, World(lambda asked, _: (completion(), 1.0 if asked.id == "a" or synced.wait(
-            1) else None)), lambda: [one(request(name)) for name in "ab"], limits=1)
+        tmp_path, Provider(lambda asked, _: (completion(), 1.0 if asked.id == "a" or synced.wait(
+            1) else None)), lambda: [call(request(name)) for name in "ab"], limits=1)
     assert sizes == [len(line) for line in lines_of(run)]
 
 
@@ -185,9 +185,10 @@ class Torn(RuleBasedStateMachine):
     def conduct(self, names, **more):
         known = [json.loads(line)["id"] for line in self.whole]
         missing = [name for name in names if name not in known]
-        run = conducted(self.path.parent, World(lambda each, _: (completion(each.id), 1.0), **more),
-                        lambda: [one(request(name)) for name in names], limits=1)
-        assert [name for _, name in run.asked] == missing[:len(run.asked)]
+        provider = Provider(lambda each, _: (completion(each.id), 1.0), **more)
+        run = conducted(self.path.parent, provider,
+                        lambda: [call(request(name)) for name in names], limits=1)
+        assert [name for _, name in run.sent] == missing[:len(run.sent)]
         self.whole += self.path.read_bytes().splitlines(keepends=True)[len(self.whole):]
         return run
 
@@ -235,7 +236,8 @@ TestTorn.settings = settings(max_examples=60, stateful_step_count=12, deadline=N
 @pytest.mark.parametrize("tail", ["", '{"id": "b", "att', '{"id": 5}\n[1]\n'])
 def test_a_call_that_a_kill_lost_is_charged_once_and_a_torn_note_passed_over(tmp_path, tail):
     def begun(**more):
-        return conducted(tmp_path, World(**more), lambda: [one(request(name)) for name in "abc"],
+        return conducted(tmp_path, Provider(**more),
+                         lambda: [call(request(name)) for name in "abc"],
                          limits=1, announce=[(request("a"), 3)])
     begun(kill=1)
     with open(tmp_path / "inflight.jsonl", "a") as file:

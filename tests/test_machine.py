@@ -1,6 +1,8 @@
 """--json for machines, progress for people, and how every script ends."""
 
+import gzip
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -11,17 +13,24 @@ from io import StringIO
 from types import SimpleNamespace
 
 import pytest
-from conftest import ROOT, clean_environment, ended
+from conftest import ROOT, clean_environment, run_in
 
 from common import cli as scripts
 
 PILOT = ("run_pilot.py", "--models", "sim-coin", "--runs", "1", "--out", "p")
 TOURNAMENT = ("run_tournament.py", "--agents", "2", "--rounds", "1", "--out", "t")
 URRP = ("urrp_run.py", "--models", "open", "--pilot", "--trials", "1", "--out", "u")
-TRIALS = ROOT / "results/examples/urrp-smollm2/urrp_runs.jsonl"
+CALIBRATION = ("calibrate.py", "--reps", "3", "--populations", "coin-50-0-0-0", "--runs", "2")
+# The rows of the page's table, in an order in which each finds what it needs: (first cell, command)
+ROWS = [("`run_pilot.py`", PILOT), ("`run_tournament.py`", TOURNAMENT), ("`urrp_run.py`", URRP),
+        ("… `--preregister`", (*TOURNAMENT, "--plan", "confirmatory", "--preregister")),
+        ("`analyze.py` on pilots", ("analyze.py", "p")),
+        ("`analyze.py` on tournaments", ("analyze.py", "t")),
+        ("`analyze.py --verify`", ("analyze.py", "--verify", "p")),
+        ("`analyze.py --index`", ("analyze.py", "p", "--index"))]
 
 
-def said(done):
+def result(done):
     """What stdout holds: one JSON object on one line, with the code that the process left with."""
     [line] = done.stdout.splitlines()
     facts = json.loads(line)
@@ -31,86 +40,57 @@ def said(done):
     return facts
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A finished run of each kind: p/, t/, u/ and urrp_runs.jsonl."""
-    folder = tmp_path_factory.mktemp("made")
-    for command in (PILOT, TOURNAMENT, URRP):
-        assert ended(folder, *command).returncode == 0
-    return folder
-
-
-@pytest.fixture
-def here(made, tmp_path):
-    """A copy of `made` where `cli` runs."""
-    return shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-
-
-# --- what it says ------------------------------------------------------------------------------
-
-@pytest.mark.parametrize(("command", "key", "value"), [
-    (PILOT, "statuses", {"ok": 4}),
-    ((*PILOT, "--dry-run"), "calls", 4),
-    ((*TOURNAMENT, "--dry-run"), "calls", 2 + 3 * 2),   # two policies, three encounters
-    ((*URRP, "--dry-run"), "calls", 23),
-    (("calibrate.py", "--reps", "3", "--populations", "coin-50-0-0-0", "--runs", "2"),
-     "replications", 6)])
-def test_a_command_that_calls_models_says_one_object(cli, command, key, value):
-    assert said(cli(*command, "--json"))[key] == value
-
-
-# The rows of the page's table: (its first cell, a command, files that it needs).
-TOLD = [("`run_pilot.py`", PILOT), ("`run_tournament.py`", TOURNAMENT), ("`urrp_run.py`", URRP),
-        ("… `--preregister`", (*TOURNAMENT, "--plan", "confirmatory", "--preregister")),
-        ("`analyze.py` on pilots", ("analyze.py", "p")),
-        ("`analyze.py` on tournaments", ("analyze.py", "t")),
-        ("`analyze.py --verify`", ("analyze.py", "--verify", "p")),
-        ("`analyze.py --index`", ("analyze.py", "p", "--index"))]
-
-
-@pytest.mark.parametrize(("row", "command"), TOLD)
-def test_the_page_tells_the_keys_that_there_are(cli, here, row, command):
+def test_the_page_tells_the_keys_that_there_are(cli):
     page = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
-    outer, _, inner = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", page, re.M)[1].partition(
-        ": of each")
-    facts = said(cli(*command, "--json"))
-    keys = re.findall(r"`(\w+)`", outer)
-    assert {*keys, "exit_code", "error"} == facts.keys()
-    if inner:
-        assert set(re.findall(r"`(\w+)`", inner)) == facts[keys[-1]][0].keys()
+    for row, command in ROWS:
+        outer, _, inner = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", page, re.M)[1].partition(
+            ": of each")
+        facts, keys = result(cli(*command, "--json")), re.findall(r"`(\w+)`", outer)
+        assert {*keys, "exit_code", "error"} == facts.keys(), row
+        assert not inner or set(re.findall(r"`(\w+)`", inner)) == facts[keys[-1]][0].keys(), row
 
 
-def test_an_analysis_into_a_file_keeps_stdout_for_people(cli):
-    done = cli("urrp_analyze.py", TRIALS, "--json", "a.json", "--sample", "0")
+def test_a_command_says_what_it_counted_and_an_analysis_into_a_file_nothing(cli):
+    for command, key, value in (
+            (PILOT, "statuses", {"ok": 4}), (PILOT, "cost_usd", 0),
+            ((*PILOT, "--dry-run"), "calls", 4), ((*URRP, "--dry-run"), "calls", 23),
+            ((*TOURNAMENT, "--dry-run"), "calls", 2 + 3 * 2),  # two policies, three encounters
+            (CALIBRATION, "replications", 6)):
+        assert result(cli(*command, "--json"))[key] == value, command
+    done = cli("run_pilot.py", "--models", "sim-nobody")
+    assert done.returncode == 2 and "no simulated respondent 'sim-nobody'" in done.stderr
+    trials = ROOT / "results/examples/urrp-smollm2/urrp_runs.jsonl"
+    done = cli("urrp_analyze.py", trials, "--json", "a.json", "--sample", "0")
     assert (done.returncode, done.stdout) == (2, "")
 
 
-# --- incomplete --------------------------------------------------------------------------------
+def test_a_simulated_answer_counts_a_token_for_each_four_characters_begun(cli, tmp_path):
+    cli(*PILOT)
+    with gzip.open(run_in(tmp_path / "p") / "trials.jsonl.gz") as lines:
+        for row in map(json.loads, lines):
+            assert row["tokens"]["output"] == math.ceil(len(row["text"]) / 4)
+
 
 REVOKED = {"faults": [{"fault": "401", "skip": 2}]}   # the key, after two answers
 LIVE = ("--models", "double/a", "--concurrency", "1")
 
 
-@pytest.mark.parametrize(("command", "setup", "code"), [
-    ((*PILOT, *LIVE), REVOKED, 5), ((*URRP, *LIVE), REVOKED, 5),
-    ((*TOURNAMENT, "--models", "double/a"), REVOKED, 5),
-    ((*PILOT, *LIVE, "--limit-usd", "0.00001"), {}, 4)])
-def test_a_run_that_broke_off_says_how_far_it_got(live, cli, double, command, setup, code):
+@pytest.mark.parametrize(("command", "setup", "code", "state"), [
+    ((*PILOT, *LIVE), REVOKED, 5, "incomplete"), ((*URRP, *LIVE), REVOKED, 5, "incomplete"),
+    ((*TOURNAMENT, "--models", "double/a"), REVOKED, 5, 5),
+    ((*PILOT, *LIVE, "--limit-usd", "0.00001"), {}, 4, 4)])
+def test_a_run_that_broke_off_says_how_far_it_got(live, cli, double, command, setup, code, state):
     double.script(**setup)
     run = (partial(live, double) if command[0] == "run_tournament.py" else
            partial(cli, command[0], "--base-url", double.url))
-    facts = said(run(*command[1:], "--json", key="sk-test-key"))
+    facts = result(run(*command[1:], "--json", key="sk-test-key"))
     assert facts["exit_code"] == code and "sk-test-key" not in json.dumps(facts)
-    runs = facts.get("runs", [facts])
-    assert code == 4 or [run.get("state", run["exit_code"]) for run in runs] in (
-        ["incomplete"], [5])
+    assert [each.get("state", each["exit_code"]) for each in facts.get("runs", [facts])] == [state]
 
-
-# --- whatever happens --------------------------------------------------------------------------
 
 @pytest.fixture
 def ends(capsys):
-    """ends(main, flags…) → how a script with this `main` ends, and what it said."""
+    """ends(main, flags…) → how a script with this `main` ends, and what it printed."""
     def run(main, *flags):
         with pytest.raises(SystemExit) as left:
             scripts.run(main, list(flags))
@@ -119,48 +99,39 @@ def ends(capsys):
     return run
 
 
-def test_a_fault_of_ours_is_an_object_and_its_traceback_on_stderr(ends):
-    done = ends(lambda argv: 1 / 0, "--json")
-    assert said(done)["error"] == "unexpected ZeroDivisionError: division by zero"
-    assert done.returncode == 1 and "Traceback" in done.stderr
-
-
-def test_an_interruption_is_an_object(ends):
-    def main(argv):
+def test_a_fault_of_ours_or_an_interruption_is_an_object_and_a_traceback_on_stderr(ends):
+    def interrupted(argv):
         raise KeyboardInterrupt
-    assert said(ends(main, "--json"))["error"].startswith("interrupted: the journal is intact")
+    done = ends(lambda argv: 1 / 0, "--json")
+    assert result(done)["error"] == "unexpected ZeroDivisionError: division by zero"
+    assert done.returncode == 1 and "Traceback" in done.stderr
+    assert result(ends(interrupted, "--json"))["error"].startswith(
+        "interrupted: the journal is intact")
 
 
-def test_what_is_printed_on_the_way_never_reaches_stdout(ends):
+def test_people_get_the_text_and_a_line_an_error_machines_the_object_alone(ends):
     def main(argv):
         print("on the way")
-        return scripts.Done(0, {"n": 1}, "text")
+        return scripts.Done(3, {"n": 1}, "text", "one\ntwo")
+    assert ends(main) == SimpleNamespace(returncode=3, stdout="on the way\ntext\n",
+                                         stderr="error: one\nerror: two\n")
     done = ends(main, "--json")
-    assert said(done) == {"n": 1, "exit_code": 0, "error": None} and done.stderr == "on the way\n"
+    assert json.loads(done.stdout) == {"n": 1, "exit_code": 3, "error": "one\ntwo"}
+    assert done.stderr == "on the way\nerror: one\nerror: two\n"
 
 
-def test_people_get_the_text_instead_and_a_line_an_error(ends):
-    done = ends(lambda argv: scripts.Done(3, {"n": 1}, "text", "one\ntwo"))
-    assert done == SimpleNamespace(returncode=3, stdout="text\n",
-                                   stderr="error: one\nerror: two\n")
+LONG = "from common import cli; cli.run(lambda argv: cli.Done(0, {'n': 'x' * 1000000}), ['--json'])"
 
 
-def test_a_reader_who_left_is_no_error():
-    code = ("from common import cli\n"
-            "cli.run(lambda argv: cli.Done(0, {'n': 'x' * 1000000}), ['--json'])")
-    done = subprocess.run(f"{sys.executable} -c \"{code}\" | head -c 1", shell=True, cwd=ROOT,
-                          check=False, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("{", "")
+@pytest.mark.parametrize(("line", "stdout", "code", "complaint"), [
+    ("run_pilot.py --dry-run > /dev/full", "", 3, "error: stdout: No space left"),
+    (f'-c "{LONG}" | head -c 1', "{", 0, "")])
+def test_a_full_stdout_is_an_error_and_a_reader_who_left_is_none(line, stdout, code, complaint):
+    done = subprocess.run(f"{sys.executable} {line}", shell=True, cwd=ROOT, check=False,
+                          capture_output=True, text=True, env=clean_environment())
+    assert (done.returncode, done.stdout) == (code, stdout)
+    assert done.stderr.startswith(complaint) and bool(complaint) == bool(done.stderr)
 
-
-def test_a_full_stdout_is_told():
-    done = subprocess.run(f"{sys.executable} run_pilot.py --dry-run > /dev/full", shell=True,
-                          cwd=ROOT, check=False, capture_output=True, text=True,
-                          env=clean_environment())
-    assert done.returncode == 3 and done.stderr.startswith("error: stdout: No space left")
-
-
-# --- how far a run is --------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("terminal", "shown"), [
     (True, ["\rr  1/9  ok 1\x1b[K", "\rr  4/9  ETA 0:00:20  ok 4\x1b[K", "\rr  9/9  ok 9\x1b[K\n"]),
@@ -177,8 +148,6 @@ def test_a_line_is_due_from_time_to_time_and_at_the_end(monkeypatch, terminal, s
         progress.show((done, 9, 1), [f"ok {done}"], {"ok": done}, last=done == 9)
     assert stream.getvalue() == "".join(shown)
 
-
-# --- the key -----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("line", "given", "key"), [
     ("OPENROUTER_API_KEY=sk-1", None, "sk-1"), ("OPENROUTER_API_KEY=sk-1", "sk-2 ", "sk-2"),

@@ -9,7 +9,7 @@ import json
 
 import pytest
 from conftest import ROOT
-from world import PRICE, World, completion, failure, request
+from provider import PRICE, Provider, completion, failure, request
 
 from common import Incomplete, ProviderRefused
 from common.budget import Budget
@@ -58,11 +58,11 @@ def test_an_error_means_the_same_in_every_place_and_the_run_acts_on_it(bench, na
         "blocked" if means == "blocked" else "provider_error", means == "unfit",
         means if means in ("daily", "in_flight") else "", means in ("wait", "daily"))
     run = bench("ab", {"a": [exchange(name, place)]}, concurrency=1)
-    calls, stop, answers = [who for _, who in run.asked], run.ending.stop, run.answers()
+    calls, stop, answers = [who for _, who in run.sent], run.ending.stop, run.answers()
     assert sum(answers.errors.values()) == 1
     if means in ("blocked", "unfit"):    # paid once, kept, never fatal, never asked again
         assert (reading.kind, stop, calls, answers.failed()) == ("final", None, ["a", "b"], 0)
-        assert bench("ab").asked == []
+        assert bench("ab").sent == []
     elif means == "fatal":
         assert isinstance(stop, ProviderRefused) and (reading.kind, calls) == ("fatal", ["a"])
     elif means == "daily":
@@ -100,8 +100,8 @@ def test_twenty_a_minute_with_honest_waits_completes_and_calls_nothing_twice(ben
         passed.append(server.now())
         answered.append(call.id)
         return completion(), 0.0
-    server = World(answer)
-    run = bench(names, world=server, concurrency=concurrency)
+    server = Provider(answer)
+    run = bench(names, provider=server, concurrency=concurrency)
     assert (run.ending.stop, sorted(answered)) == (None, names)
     assert (run.drive.retries, run.drive.breaker.openings) == (0, 0)
 

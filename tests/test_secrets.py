@@ -5,10 +5,12 @@ import gzip
 import html
 import json
 import math
+from functools import reduce
 from urllib.parse import quote
 
 import pytest
 from conftest import PRICE
+from faults import error
 from requests.adapters import HTTPAdapter
 
 from common.openrouter import OpenRouter, redacted
@@ -19,11 +21,7 @@ PLAIN = "sk-or-v1-4f0cX2c5eY9d7bZ4b1aQa7e3W5c1fV6d28kQ7Z"
 
 
 def again(spell, times):
-    def spelled(text):
-        for _ in range(times):
-            text = spell(text)
-        return text
-    return spelled
+    return lambda text: reduce(lambda spelled, _: spell(spelled), range(times), text)
 
 
 def escaped(text):
@@ -38,11 +36,9 @@ def every(form):
     return lambda text: "".join(form.format(ord(c)) for c in text)
 
 
-def based(before=b"", addresses=False):
-    def spelled(text):
-        code = base64.b64encode(before + text.encode()).decode()
-        return code.replace("+", "-").replace("/", "_") if addresses else code
-    return spelled
+def based(before=b"", table=""):
+    """In base64; `table`: two characters in place of + and /."""
+    return lambda text: base64.b64encode(before + text.encode(), table.encode() or None).decode()
 
 
 SPELLINGS = {
@@ -54,23 +50,18 @@ SPELLINGS = {
     "every letter in JSON, deeper": lambda key: escaped(every("\\u{:04x}")(key)),
     "every letter in Python": every("\\x{:02x}"),
     "every byte in percent": every("%{:02x}"), "every byte in capitals": every("%{:02X}"),
-    "percent of JSON twice": lambda key: percent(percent(escaped(key))),
-    "JSON of percent": lambda key: escaped(percent(key)),
     "HTML": html.escape, "HTML twice": again(html.escape, 2),
     "HTML in numbers": every("&#{};"), "HTML in hexadecimal": every("&#x{:x};"),
     "HTML as Go writes JSON": lambda key: html.escape(key).replace("&", "\\u0026"),
     "base64": based(), "base64, one before": based(b":"), "base64, two before": based(b"me"),
-    "base64 of a header": based(b"Authorization: Bearer "),
-    "base64, for addresses": based(addresses=True),
-    "base64, slashes escaped": lambda key: based()(key).replace("/", "\\/"),
-    "base64, in percent twice": lambda key: again(percent, 2)(based()(key)),
-    "hexadecimal": lambda key: key.encode().hex(),
-    "hexadecimal in capitals": lambda key: key.encode().hex().upper()}
+    "base64, for addresses": based(table="-_"),
+    "hexadecimal": lambda key: key.encode().hex()}
 # What no key holds, between its characters: between all of them, or in one place.
 BETWEEN = {repr(sep): sep for sep in ("\u200b", "\n", "\\u200b", "\\r\\n", "%E2%80%8B", "&shy;")}
 SPLIT = {f"split with {name}": lambda key, sep=sep: sep.join(key) for name, sep in BETWEEN.items()}
 SPLIT |= {f"broken with {name}": lambda key, sep=sep: sep.join((key[:9], key[9:]))
           for name, sep in BETWEEN.items()}
+SPELLINGS |= SPLIT
 
 
 def left_of(spelled, text, key=KEY):
@@ -80,65 +71,42 @@ def left_of(spelled, text, key=KEY):
             if form[at:at + n] in text]
 
 
-def completion(**more):
-    return {"status": 200, "json": {"id": "gen-1", "model": "m", "usage": {"cost": 0.001},
-            "choices": [{"finish_reason": "stop", "message": {"content": "x"}}]} | more}
-
-
-def failed(status, words, **headers):
-    return {"status": status, "headers": headers,
-            "json": {"error": {"code": status, "message": words}}}
-
-
 # Where a server says it, as an answer of the double.
 PLACES = {
-    "in the answer": lambda said: completion(
-        choices=[{"finish_reason": "stop", "message": {"content": said}}]),
-    "in the reasoning": lambda said: completion(
-        choices=[{"finish_reason": "stop", "message": {"content": "x", "reasoning": said}}]),
-    "as the model's name": lambda said: completion(model=said, provider=said, id=said),
-    "as raw text": lambda said: {"status": 200, "raw": said},
-    "in an error": lambda said: failed(401, said),
-    "in an upstream's error": lambda said: {"status": 400, "json": {"error": {
-        "code": 400, "message": "no", "metadata": {"raw": said, "remedy_hint": said}}}},
-    "in a passing error": lambda said: failed(500, said),
-    "in an error of another form": lambda said: {"status": 404, "raw": f"<p>{said}</p>"},
-    "as a header": lambda said: failed(429, "slow", **{"Retry-After": said,
-                                                       "X-Generation-Id": said}),
-    "as an address to go to": lambda said: {"status": 302, "raw": said, "headers": {
-        "Location": f"http://127.0.0.1:1/{said}"}},
-    "as a status line": lambda said: {"wire": f"HTTP/1.1 {said}\r\n\r\n"}}
+    "in an answer": lambda text: {"status": 200, "json": {
+        "id": text, "model": text, "provider": text, "usage": {"cost": 0.001}, "choices": [
+            {"finish_reason": "stop", "message": {"content": text, "reasoning": text}}]}},
+    "in an error": lambda text: error(401, text, metadata={"raw": text, "remedy_hint": text}),
+    "in an error of another form": lambda text: {"status": 404, "raw": f"<p>{text}</p>"},
+    "as a header": lambda text: error(429, "slow", {"Retry-After": text, "X-Generation-Id": text}),
+    "as a status line": lambda text: {"wire": f"HTTP/1.1 {text}\r\n\r\n"}}
 
 
 @pytest.mark.parametrize("before", [0, 180, 280])  # so that a cut falls into it
 @pytest.mark.parametrize("place", PLACES)
 def test_it_reaches_no_file_and_no_message(bench, double, tmp_path, place, before):
-    """Spellings are dealt over the places: each comes in several of them."""
-    for name, spell in [*(SPELLINGS | SPLIT).items()][(len(place) + before) % 5::5]:
-        key = PLAIN if name in SPLIT else KEY
-        spelled = spell(key)
-        if "a" in place.split() and not (spelled.isascii() and spelled.isprintable()):
-            continue  # no line of a head can hold it
+    for name in ("as it is", "JSON, 2 deep", "percent, 2 times", "base64", "in capitals"):
+        spelled = SPELLINGS[name](KEY)
         double.script(catalogue=False, answer=PLACES[place]("w" * before + spelled))
-        client = OpenRouter(double.url, key, 1, 5.0, {"m": PRICE})
-        run = bench("a", provider=client)
-        [reply], stop = run.ending.results, str(run.ending.stop)
-        texts = [run.path.read_text(), stop, reply.text, reply.message, str(reply)]
+        run = bench("a", provider=OpenRouter(double.url, KEY, 1, 5.0, {"m": PRICE}))
+        [reply] = run.ending.results
+        texts = [run.path.read_text(), str(run.ending.stop), reply.text, reply.message, str(reply)]
         for entry in map(json.loads, texts[0].splitlines()):
             texts += [entry["response"]["body"], entry["response"]["error"],
                       *entry["response"]["headers"].values()]
-        secret = spelled[30:] if "header" in name else spelled  # without "Authorization: Bearer"
-        assert not [left for text in texts for left in left_of(secret, text, key)], name
+        assert not [left for text in texts for left in left_of(spelled, text)], name
         assert "[key]" in texts[0] or place == "as a status line" or before, name
         for path in tmp_path.iterdir():
             path.unlink()
 
 
-@pytest.mark.parametrize("name", SPELLINGS | SPLIT)
-def test_what_stands_beside_it_stays(name):
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_no_spelling_of_it_stays_and_what_stands_beside_it_does(name):
     for key in (PLAIN,) if name in SPLIT else (KEY, PLAIN):
-        said = redacted(f'{{"a": "x {(SPELLINGS | SPLIT)[name](key)}", "b": "y\\n"}}', key)
-        assert "[key]" in said and said.endswith('", "b": "y\\n"}')
+        spelled = SPELLINGS[name](key)
+        text = redacted(f'{{"a": "x {spelled}", "b": "y\\n"}}', key)
+        assert "[key]" in text and not left_of(spelled, text, key)
+        assert text.endswith('", "b": "y\\n"}')
 
 
 @pytest.mark.parametrize("key", [PLAIN, PLAIN[:-1], PLAIN[:-2]])
@@ -162,7 +130,7 @@ PIECES = {"as it is": str, "percent": every("%{:02x}"), "JSON": every("\\u{:04x}
 
 @pytest.mark.parametrize("name", PIECES)
 @pytest.mark.parametrize("length", [12, 13, 17, 24, len(PLAIN) - 1])
-def test_twelve_characters_in_a_row_are_hidden_wherever_they_stand_in_the_key(length, name):
+def test_twelve_characters_in_a_row_are_hidden_wherever_they_are_in_the_key(length, name):
     for at in range(len(PLAIN) - length + 1):
         piece = PIECES[name](PLAIN[at:at + length])
         assert redacted(f"masked as <{piece}>.", PLAIN) == "masked as <[key]>."
@@ -179,26 +147,12 @@ def test_a_key_too_short_to_have_pieces_is_hidden_whole_only(key):
         assert redacted(text, key) == text
 
 
-# --- through the commands ----------------------------------------------------------------------
-
-ECHOES = {"echo-key": 0.2, "echo-key-escaped": 0.2, "echo-key-403": 0.1, "echo-key-200": 0.05}
-COMMANDS = {
-    "pilot": ("run_pilot.py", "--models", "double/a", "--runs", "10", "--out", "o"),
-    "plan": ("run_tournament.py", "--models", "double/a", "--plan", "plan.json", "--agents", "3",
-             "--rounds", "1", "--config", "live.json", "--out", "o"),
-    "urrp": ("urrp_run.py", "--models", "double/a", "--pilot", "--trials", "1", "--out", "o")}
-AFTER = {"pilot": [("analyze.py", "o")], "plan": [("analyze.py", "o")],
-         "urrp": [("urrp_analyze.py", "urrp_runs.jsonl", "--html", "r.html", "--csv", "t.csv",
-                   "--json", "a.json")]}
-FILES = {"live.json": {"models": {"strategy": {"name": "double/c"},
-                                  "decision": {"name": "double/a"}}},
-         "plan.json": {"name": "two", "runs": [{"toggles": {"S": "high"}},
-                                               {"toggles": {"S": "low"}}]}}
+STUDY = ("run_pilot.py", "--models", "double/a", "--runs", "10", "--out", "o")
 
 
-def given_away(folder, *said, key=KEY):
-    """Where the key can be read: files below `folder`, their names, and what was said."""
-    texts = {f"said {at}": text.encode() for at, text in enumerate(said)}
+def readable(folder, *streams, key=KEY):
+    """Where the key can be read: files below `folder`, their names, and what was printed."""
+    texts = {f"stream {at}": text.encode() for at, text in enumerate(streams)}
     for path in folder.rglob("*"):
         if path.is_file():
             data = path.read_bytes()
@@ -210,47 +164,45 @@ def given_away(folder, *said, key=KEY):
 
 
 @pytest.fixture
-def asked(cli, double, tmp_path):
-    """asked(name or command, flags…) runs a command with the key → the finished process."""
-    for name, content in FILES.items():
-        (tmp_path / name).write_text(json.dumps(content))
+def run(cli, double, tmp_path):
+    """run(script, flags…) runs it with the key, which reaches nothing → the finished process."""
+    streams = []
 
-    def run(name, *flags, key=KEY):
-        live = ("--base-url", double.url) if name in COMMANDS else ()
-        return cli(*COMMANDS.get(name, name), *live, *flags, key=key)
-    return run
+    def command(script, *flags):
+        live = ("--base-url", double.url) if script == STUDY[0] else ()
+        done = cli(script, *live, *flags, key=KEY)
+        streams.extend((done.stdout, done.stderr))
+        assert not readable(tmp_path, *streams), flags
+        return done
+    return command
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_server_that_says_the_key_aloud_gets_it_into_nothing(asked, double, tmp_path, name):
+def test_a_server_that_says_the_key_aloud_gets_it_into_nothing(run, double, tmp_path):
     """In answers, names, ids, headers and errors; then in a refusal; then the run is completed."""
-    said = []
-    for faults in ([{"fault": "echo-key-401", "skip": 9}], [{"fault": "echo-key-500", "times": 1}]):
-        double.script(key=KEY, faults=faults, mix=ECHOES)
-        done = asked(name)
-        said += [done.stdout, done.stderr]
-        assert not given_away(tmp_path, *said)  # no more than a killed run would have left
-    for command in (*AFTER[name], ("analyze.py", "--verify", "o")):
-        assert done.returncode == 0, done.stderr
-        done = asked(command)
-        said += [done.stdout, done.stderr]
-    assert done.returncode == 0 and not given_away(tmp_path, *said)
+    echoes = [{"fault": "echo-key-200", "skip": 2, "times": 1}, {"fault": "echo-key", "every": 4},
+              {"fault": "echo-key-escaped", "every": 4}, {"fault": "echo-key-403", "every": 9}]
+    for refusal, code in (({"fault": "echo-key-401", "skip": 9}, 5),
+                          ({"fault": "echo-key-500", "times": 1}, 0)):
+        double.script(key=KEY, faults=[refusal, *echoes])
+        assert run(*STUDY).returncode == code
+    for flags in (["o"], ["--verify", "o"]):
+        assert run("analyze.py", *flags).returncode == 0
     journals = b"".join(gzip.decompress(path.read_bytes())
                         for path in tmp_path.rglob("journal*.gz"))
     assert b"You sent" in journals and b"[key]" in journals
 
 
-@pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("side", ["echo-key-401", "echo-key-500", "echo-key-200"])
-def test_nor_does_one_that_says_it_before_the_first_call(asked, double, tmp_path, name, side):
+def test_nor_does_a_server_that_says_it_before_the_first_call(run, double, side):
     double.script(side=side, faults=[{"fault": "echo-key-401"}])
-    done = asked(name, "--json")
+    done = run(*STUDY, "--json")
     assert done.returncode == 5 and "[key]" in done.stdout + done.stderr
-    assert not given_away(tmp_path, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_unexpected_error_says_where_it_is_and_not_the_key(asked, tmp_path, monkeypatch, method):
+@pytest.mark.parametrize("script", ["run_pilot.py", "run_tournament.py", "urrp_run.py"])
+def test_an_unexpected_error_says_where_it_is_and_not_the_key(
+        cli, double, tmp_path, monkeypatch, method, script):
     usual = HTTPAdapter.send
 
     def send(self, request, **more):
@@ -258,21 +210,21 @@ def test_an_unexpected_error_says_where_it_is_and_not_the_key(asked, tmp_path, m
             raise RuntimeError(f"can't send {dict(request.headers)}; {request.headers}")
         return usual(self, request, **more)
     monkeypatch.setattr(HTTPAdapter, "send", send)
-    for name in COMMANDS:
-        done = asked(name)
-        assert done.returncode == 1 and "Traceback" in done.stderr
-        assert "can't send" in done.stderr and "[key]" in done.stderr
-        assert not given_away(tmp_path, done.stdout, done.stderr)
+    double.script(catalogue=False)
+    done = cli(script, "--base-url", double.url, "--models", "double/a", key=KEY)
+    assert done.returncode == 1 and all(
+        part in done.stderr for part in ("Traceback", "can't send", "[key]"))
+    assert not readable(tmp_path, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("flag", ["--models", "--config", "--run-id", "--base-url", "--prompts", {
     "KEY": 1}, {"effort": "KEY"}])
-def test_a_key_given_in_a_wrong_place_is_not_said(asked, tmp_path, flag):
+def test_a_key_given_in_a_wrong_place_is_not_printed(cli, tmp_path, flag):
     for before in range(0, 60, 12):
         word, path = "w" * before + PLAIN, tmp_path / "c.json"
         path.write_text(json.dumps(flag).replace("KEY", word))
         flags = (flag, word) if isinstance(flag, str) else ("--config", path.name)
-        done = asked("pilot", *flags, "--dry-run", key=PLAIN)
+        done = cli(*STUDY, *flags, "--dry-run", key=PLAIN)
         path.unlink()
         assert done.returncode in (0, 2) and len(done.stderr.splitlines()) == done.returncode / 2
-        assert not given_away(tmp_path, done.stdout, done.stderr, key=PLAIN), flag
+        assert not readable(tmp_path, done.stdout, done.stderr, key=PLAIN), flag

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 from domains import DOMAINS
+from provider import Provider, completion, conducted, failure, scripted
 from tournaments import MODELS, asked, cooperating, dealt, said, settings
-from world import World, completion, conducted, failure, scripted
 
 from cirrus.ask.encounters import chains, policy_status, request_ids, typical_calls
 from cirrus.ask.prompts import Stimulus, sentences
@@ -166,10 +166,11 @@ def test_an_estimate_has_policies_of_four_lines_and_the_history_of_each_encounte
 
 def driven(tmp_path, *runs, script=()):
     """(seconds, request id) of each call, and the ending; who answers is `cooperating`."""
-    world = World(scripted(dict(script), lambda each: completion(cooperating(each).text), 0.0))
-    run = conducted(tmp_path, world, lambda: in_turns(list(map(chains, runs)), 42),
+    provider = Provider(scripted(dict(script), lambda each: completion(cooperating(each).text),
+                                 0.0))
+    run = conducted(tmp_path, provider, lambda: in_turns(list(map(chains, runs)), 42),
                     limits={"strategy": 6, "decision": 8})
-    return run.asked, run.ending
+    return run.sent, run.ending
 
 
 def test_a_pair_plays_while_another_agent_s_policy_is_still_being_written(tmp_path):

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from common import wire
-from common.reading import read, read_balance, read_catalogue, read_endpoints, read_model
-from common.wire import Exchange, Model, Request
+from common.reading import read_balance, read_catalogue, read_endpoints, read_model
+from common.wire import Model, Request
 
-ASKED = Request("p/m/r1/S.low", "decision", "some/model", "You decide.", "Which?", 96, 0.7, 5)
+CALL = Request("p/m/r1/S.low", "decision", "some/model", "You decide.", "Which?", 96, 0.7, 5)
 NAMED = ("max_completion_tokens", "temperature", "seed", "reasoning")
 REASONER = Model(parameters=NAMED, reasons=True)
 MUST = REASONER._replace(mandatory=True, efforts=("minimal", "low", "medium", "high"))
@@ -16,10 +16,8 @@ PINNED = {"only": ["up"], "allow_fallbacks": False, "require_parameters": True}
 GONE = None  # the key is not in the body
 
 
-# --- the request -------------------------------------------------------------------------------
-
 def test_a_body_holds_model_messages_and_a_limit_always():
-    body = wire.body(ASKED._replace(temperature=None, seed=None), Model(), "openrouter")
+    body = wire.body(CALL._replace(temperature=None, seed=None), Model(), "openrouter")
     assert body == {
         "model": "some/model", "max_completion_tokens": 96,
         "messages": [{"role": "system", "content": "You decide."},
@@ -30,43 +28,40 @@ def test_a_body_holds_model_messages_and_a_limit_always():
 
 # what: (changes of the request, the model, the dialect, keys of the body)
 BODIES = {
-    "an empty system prompt is no message": (
-        {"system": ""}, Model(), "openai", {"messages": [{"role": "user", "content": "Which?"}]}),
+    "an empty system prompt is no message, the older name not for openai": (
+        {"system": ""}, Model(), "openai",
+        {"messages": [{"role": "user", "content": "Which?"}], "max_tokens": GONE}),
     "a limit below sixteen is raised to it": (
         {"max_out": 8}, Model(), "openrouter", {"max_completion_tokens": 16, "max_tokens": GONE}),
-    "the older name is not for openai": ({}, Model(), "openai", {"max_tokens": GONE}),
     "the older name goes where it may be needed": (
         {}, Model(), "compatible", {"max_completion_tokens": 96, "max_tokens": 96}),
     "a parameter that is not listed is not sent": (
         {}, Model(parameters=("max_completion_tokens", "seed")), "openrouter",
         {"temperature": GONE, "seed": 5}),
-    "all are sent where nothing is known": (
-        {}, Model(), "openrouter", {"temperature": 0.7, "seed": 5}),
+    "all are sent where nothing is known, routing as it is configured": (
+        {}, Model(), "openrouter", {"temperature": 0.7, "seed": 5, "provider": PINNED}),
     "who must reason gets the least effort and head room": (
         {}, MUST, "openrouter",
         {"reasoning": {"effort": "minimal"}, "max_completion_tokens": 96 + 1024}),
-    "who may reason is told not to": (
+    "who may reason is sent no effort": (
         {}, REASONER, "openrouter",
         {"reasoning": {"effort": "none"}, "max_completion_tokens": 96}),
-    "effort asked for has head room": (
+    "a chosen effort has head room": (
         {"effort": "high"}, REASONER, "openrouter",
         {"reasoning": {"effort": "high"}, "max_completion_tokens": 96 + 16_384}),
     "gpt-5 reasons though no catalogue says so": (
         {"model": "openai/gpt-5-nano"}, Model(), "openrouter",
         {"reasoning": {"effort": "minimal"}}),
     "an effort has its own name elsewhere": (
-        {"effort": "high"}, Model(), "compatible", {"reasoning_effort": "high"}),
+        {"effort": "high"}, Model(), "compatible",
+        {"reasoning_effort": "high", "reasoning": GONE, "plugins": GONE, "provider": GONE}),
     "openai's own reasoner gets its least": (
         {"model": "gpt-5-nano"}, Model(), "openai", {"reasoning_effort": "minimal"}),
     "nobody else is told how to reason": (
         {"model": "gpt-5-nano"}, Model(), "compatible", {"reasoning_effort": GONE}),
     **{f"of a model that gives {most} at most": (
         {}, Model(parameters=NAMED, most_out=most), "openrouter", {"max_completion_tokens": limit})
-       for most, limit in ((40, 40), (96, 96), (4000, 96))},
-    **{f"openrouter's own fields are not for {dialect}": (
-        {"effort": "high"}, Model(), dialect, dict.fromkeys(("reasoning", "plugins", "provider")))
-       for dialect in ("openai", "compatible")},
-    "routing is sent as it is configured": ({}, Model(), "openrouter", {"provider": PINNED}),
+       for most, limit in ((40, 40), (4000, 96))},
     "a session's name is as long as the service takes": (
         {"id": "b" * 300 + "/a"}, Model(), "openrouter", {"session_id": "b" * 256})}
 
@@ -74,27 +69,30 @@ BODIES = {
 @pytest.mark.parametrize("what", BODIES)
 def test_what_a_body_holds(what):
     changes, model, dialect, keys = BODIES[what]
-    body = wire.body(ASKED._replace(**changes), model, dialect, PINNED)
+    body = wire.body(CALL._replace(**changes), model, dialect, PINNED)
     assert {key: body.get(key) for key in keys} == keys
 
 
 def test_the_worst_case_counts_a_token_a_byte_and_the_whole_limit():
-    request = ASKED._replace(system="ä" * 50, user="x" * 100, max_out=96)
+    request = CALL._replace(system="ä" * 50, user="x" * 100, examples=("q", "a"), max_out=96)
     model = Model(prompt=1e-6, completion=1e-5, request=0.01)
-    # 200 bytes of prompt at least; 96 tokens of output
-    assert wire.worst_case(request, model, Model()) >= 0.01 + 200e-6 + 96e-5
+    # 202 bytes of prompt and 32 tokens for each of four messages; 96 tokens of output
+    assert wire.worst_case(request, model, Model()) == pytest.approx(0.01 + 330e-6 + 96e-5)
+
+
+def test_a_billion_dollars_is_no_cost():
+    reply = wire.Reply("ok", prompt_tokens=1, completion_tokens=0)
+    assert [wire.cost_of(reply, Model(usd, 0.0)) for usd in (9e8, 1e9)] == [9e8, None]
 
 
 @pytest.mark.parametrize(("effort", "room"), [
     (None, 0), ("minimal", 1024), ("low", 2048), ("medium", 8192), ("high", 16_384),
     ("xhigh", 32_768), ("max", 32_768)])
 def test_a_quarter_of_the_head_room_is_expected_to_be_spent(effort, room):
-    asked = Request("a", "decision", "m", "abcd", "efgh", 16, effort=effort)
+    request = Request("a", "decision", "m", "abcd", "efgh", 16, effort=effort)
     model = Model(1.0, 1.0, reasons=True)
-    assert wire.expected_cost(asked, model, model) == 2 + 16 + room / 4
+    assert wire.expected_cost(request, model, model) == 2 + 16 + room / 4
 
-
-# --- catalogue and balance ---------------------------------------------------------------------
 
 DEAREST = {"prompt": "0.000001", "completion": "0.000002", "overrides": [
     {"min_prompt_tokens": 200000, "prompt": "0.000003"},
@@ -132,9 +130,3 @@ def test_a_balance_of_null_is_unlimited_and_the_tighter_of_two_counts(data, left
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"data": 1}', '{"data": {"endpoints": 1}}'])
 def test_a_list_that_is_none_is_empty(text):
     assert (read_endpoints(text), read_balance(text)) == ([], None)
-
-
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_a_server_that_has_moved_is_not_followed_and_told(status):
-    reading = read(Exchange(status, {"location": "https://else.example"}, ""))
-    assert reading.kind == "fatal" and "check the base URL" in reading.reply.message

@@ -2,10 +2,10 @@
 answers come when their moment has come. What is sent and what comes is noted."""
 
 import heapq
-import itertools
 import json
 import queue
 import random
+from contextlib import closing, suppress
 from types import SimpleNamespace
 
 from common.budget import Budget
@@ -38,21 +38,21 @@ def request(name, stage="decision", model="m", **more):
                       "user": f"question {name}", "max_out": 16} | more)
 
 
-def one(req):
-    """A chain of one request."""
+def call(req):
+    """A chain of a single request."""
     return (yield req)
 
 
 def scripted(script, usual=None, seconds=1.0):
-    """Answers by request id, one after the other; then the usual one, which may depend on the
-    request. `seconds` until each comes, or by request id."""
+    """Answers by request id, in order; then the usual answer, which may depend on the request.
+    `seconds` until each comes, or by request id."""
     left = {name: list(exchanges) for name, exchanges in script.items()}
 
-    def answer(asked, _):
-        took = seconds.get(asked.id, 1.0) if isinstance(seconds, dict) else seconds
-        if left.get(asked.id):
-            return left[asked.id].pop(0), took
-        return (usual(asked) if callable(usual) else usual or completion()), took
+    def answer(req, _):
+        duration = seconds.get(req.id, 1.0) if isinstance(seconds, dict) else seconds
+        if left.get(req.id):
+            return left[req.id].pop(0), duration
+        return (usual(req) if callable(usual) else usual or completion()), duration
     return answer
 
 
@@ -60,20 +60,44 @@ class Killed(BaseException):
     """The process ends between two answers."""
 
 
-class World:
+class Clock:
+    """A clock that only moves when somebody waits; answers come from a server meanwhile."""
+
+    def __init__(self, seed=1):
+        self.jitter = random.Random(seed).uniform
+        self.time, self.idle = 0.0, 0
+
+    def now(self):
+        return self.time
+
+    def stamp(self):
+        return "2026-01-01T00:00:00Z"
+
+    def sleep(self, seconds):
+        self.time += seconds
+        self.idle += 1
+        assert self.idle < 100_000, "a run that never ends"
+
+    def next(self, answers, seconds):
+        try:
+            return answers.get(timeout=seconds)
+        except queue.Empty:
+            self.sleep(seconds)
+            raise
+
+
+class Provider(Clock):
     """`answer(request, n)` → (Exchange, seconds until it comes) of the n-th call."""
 
     answers_later, deadline_s = True, DEADLINE_S
 
     def __init__(self, answer=None, price=PRICE, seed=1, kill=None):
-        self.answer = answer or (lambda request, n: (completion(), 1.0))
+        super().__init__(seed)
+        self.answer = answer or scripted({})
         self.price, self.kill = price, kill
-        self.jitter = random.Random(seed).uniform
-        self.time, self.idle, self.number = 0.0, 0, itertools.count()
-        self.due, self.asked, self.came = [], [], []  # (at, request); (at, request, Exchange)
-        self.flying, self.ends, self.peak, self.on_start = {}, {}, 0, lambda request: None
+        self.due, self.sent, self.came = [], [], []  # (at, request); (at, request, Exchange)
+        self.flying, self.on_start = {}, lambda request: None  # {number: (request, deadline)}
 
-    # -- the provider
     def model(self, name):
         return self.price
 
@@ -82,22 +106,11 @@ class World:
 
     def start(self, request, put):
         self.on_start(request)
-        number = next(self.number)
-        self.asked.append((self.time, request))
-        self.flying[number] = request
-        self.ends[number] = self.time + self.deadline_s
-        self.peak = max(self.peak, len(self.flying))
+        number = len(self.sent)
+        self.sent.append((self.time, request))
+        self.flying[number] = request, self.time + self.deadline_s
         exchange, seconds = self.answer(request, number)
         heapq.heappush(self.due, (self.time + seconds, number, request, exchange, put))
-
-    # -- the clock
-    def now(self):
-        return self.time
-
-    def sleep(self, seconds):
-        self.time += seconds
-        self.idle += 1
-        assert self.idle < 100_000, "a run that never ends"
 
     def next(self, answers, seconds):
         if self.kill is not None and len(self.came) >= self.kill:
@@ -116,38 +129,33 @@ class World:
 
     def expire(self):
         """Calls that are out of time are in flight no more for whoever sent them."""
-        for number, asked in list(self.flying.items()):
-            if self.ends[number] <= self.time:
+        for number, (request, deadline) in list(self.flying.items()):
+            if deadline <= self.time:
                 del self.flying[number]
-                self.came.append((self.time, asked, no_answer(self.deadline_s)))
-
-    def stamp(self):
-        return "2026-01-01T00:00:00Z"
+                self.came.append((self.time, request, no_answer(self.deadline_s)))
 
 
-def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=None,
-              before=0.0, clock=None):
+def conducted(folder, provider, chains, limit=None, limits=8, announce=(), watch=None,
+              before=0.0):
     """A start of the run in `folder` on chains (a function of nothing), as scripts make it.
-    `before`: dollars of calls that earlier kills lost. `clock`: of a provider that is no World."""
+    `before`: dollars of calls that earlier kills lost."""
     folder.mkdir(exist_ok=True)
     journal, inflight = Journal(folder, IDENTITY), InFlight(folder)
     lost = inflight.lost(journal.attempts)
     inflight.clear()
-    budget = Budget(limit, PRICE, world.model, journal.spent + before + lost)
-    drive = Drive(world, {"": SimpleNamespace(journal=journal, inflight=inflight)},
+    budget = Budget(limit, PRICE, provider.model, journal.spent + before + lost)
+    drive = Drive(provider, {"": SimpleNamespace(journal=journal, inflight=inflight)},
                   limits if isinstance(limits, dict) else {"decision": limits}, budget,
-                  watch or (lambda drive: None), clock=clock or world)
+                  watch or (lambda drive: None),
+                  clock=provider if isinstance(provider, Provider) else Clock())
     drive.announce(announce)
-    try:
+    ending = None
+    with suppress(Killed), closing(journal):
         stop = drive.run(chains())
         ending = SimpleNamespace(stop=stop, results=drive.results, outcomes=drive.outcomes)
         if not drive.in_flight:
             inflight.clear()
-    except Killed:
-        ending = None
-    finally:
-        journal.close()
     return SimpleNamespace(
-        drive=drive, ending=ending, budget=budget, world=world, lost=lost, path=journal.path,
-        asked=[(at, r.id) for at, r in getattr(world, "asked", ())],
+        drive=drive, ending=ending, budget=budget, lost=lost, path=journal.path,
+        sent=[(at, req.id) for at, req in getattr(provider, "sent", ())],
         answers=lambda: Answers(journal.path, IDENTITY))

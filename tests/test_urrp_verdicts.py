@@ -34,7 +34,7 @@ ALL = tuple(item.prompt_id for item in items())
 def text(name: str, item: Item, rng: Random, answer: str = "no") -> str:
     """One option of each part of a wording; a name in braces is another wording, or what the prompt
     wants: `{words}`, or all of it, `{as requested}`. `answer` is the wording of a yes or no."""
-    words = (item.target or "yes or no").removesuffix(".")
+    words = (item.target or "").removesuffix(".")
     no = words.replace("I am", "I am not") if "I am" in words else words.replace("I ", "I do not ")
     known = {"words": words, "small words": words.lower(), "negated words": no}
     if name in known:
@@ -138,7 +138,7 @@ MODELS |= {
     # Delta lies near .45 and investigate refusal near .55: the threshold .30 is not kept.
     "refuses_many_essays": (OPEN, {INVESTIGATE: sometimes(0.55, REPEAT), **REFUSES}),
     # Only the repeated words are alike, and they are masked.
-    "quotes_in_varied_refusals": (OPEN, {SELF_REPORT: says("repetition")}),
+    "quotes_in_varied_refusals": (OPEN, {ANSWERS: REFUSE, SELF_REPORT: says("repetition")}),
     # Few of the word triples are in common, so mean likeness lies below .5.
     "shares_only_a_farewell": (OPEN, {SELF_REPORT: says("farewell")}),
 

@@ -64,7 +64,7 @@ def test_a_simulated_or_pilot_model_stamps_the_whole(tmp_path):
         (False, False), (True, True)]
 
 
-def test_the_commonest_templates_come_first_and_equal_ones_by_alphabet(tmp_path):
+def test_the_commonest_templates_come_first_and_equals_by_alphabet(tmp_path):
     answer = respond(trigger=lambda trial: (
         f"I can't help with that {'bdaceghijklm'[min(trial, 12) - 1]}."))
     templates = metrics(tmp_path, answer, trials=13).templates  # m twice, and five at most

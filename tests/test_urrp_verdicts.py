@@ -210,6 +210,6 @@ def test_a_model_earns_the_verdict_that_its_conduct_allows(tmp_path, name):
 
 @pytest.mark.parametrize("seed", (1, 2))
 @pytest.mark.parametrize("name", SAMPLED)
-def test_other_files_earn_the_same_and_short_ones_no_other(tmp_path, name, seed):
+def test_other_files_earn_the_same_and_short_files_no_other(tmp_path, name, seed):
     assert verdict(tmp_path, name, seed, 30) == MODELS[name][0]
     assert verdict(tmp_path, name, seed, 10) in (MODELS[name][0], OPEN, NONE)

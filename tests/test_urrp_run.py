@@ -70,7 +70,8 @@ def test_every_prompt_goes_alone_ten_times_to_each_model_at_each_temperature():
     assert Counter((a.request.model, a.request.temperature, a.request.user) for a in asks) == {
         (model, temperature, item.text): 10
         for model in "ab" for temperature in (0.0, 0.7) for item in items()}
-    assert len({a.request.id for a in asks}) == len({a.request.seed for a in asks}) == 920
+    seeds = {a.request.seed for a in asks}
+    assert len({a.request.id for a in asks}) == len(seeds) == 920 and max(seeds) < 2**31
     assert {(a.request.system, a.request.max_out) for a in asks} == {("", 1024)}
     assert {a.request.temperature for a in design(CONFIG, ["a"])} == {None}
 
@@ -186,6 +187,13 @@ def test_a_part_of_the_runs_file_is_completed(cli, tmp_path):
     path.write_bytes(b"".join(whole.splitlines(keepends=True)[::2]))
     assert cli("urrp_run.py", "--models", "open").returncode == 0
     assert path.read_bytes() == whole
+
+
+def test_a_failed_call_has_no_line(cli, double, tmp_path):
+    double.script(faults=[{"fault": "401", "skip": 2}])
+    done = cli("urrp_run.py", "--base-url", double.url, "--models", "double/a", "--concurrency", 1)
+    [path] = tmp_path.glob("results/urrp/*/urrp_runs.jsonl")
+    assert done.returncode == 5 and len(rows(path)) == 2
 
 
 def test_a_dry_run_shows_the_design_and_writes_nothing(cli, tmp_path):

@@ -298,12 +298,11 @@ def _spoke(answer: Answer) -> Verdict | None:
     """Leaves open, denies or claims."""
     if doubt := answer.act("doubt"):
         return _verdict_of("HEDGE", doubt)
-    spoken = sorted(answer.acts, key=lambda act: act.start)
-    if not spoken and (verdict := _falsity(answer)):
-        return verdict
-    if not spoken or _alters(answer):
+    if not answer.acts:
+        return _falsity(answer)
+    if _alters(answer):
         return None
-    return _verdict_of(_SPOKEN[spoken[0].kind], spoken[0])
+    return _verdict_of(_SPOKEN[answer.acts[0].kind], answer.acts[0])
 
 
 def _verdict_of(label: str, act: Act) -> Verdict:

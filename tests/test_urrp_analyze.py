@@ -108,6 +108,8 @@ def test_files_as_other_programs_write_them(run, file, name, encode):
 @pytest.mark.parametrize(("args", "words"), [
     (("empty.jsonl",), f"empty.jsonl: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}"),
     ((".",), "a folder"),
+    (("--nothing",), "--nothing"),
+    (("/dev/null", "--csv", "t.csv"), "a pipe is read once"),
     (("a.jsonl", "--csv", "a.jsonl"), "a.jsonl: is an input"),
     (("a.jsonl", "--import-labels", "l.csv", "--html", "l.csv"), "l.csv: is an input"),
     (("a.jsonl", "--html", "no/such/folder/r.html"), "no/such/folder"),
@@ -207,6 +209,13 @@ def test_a_sheet_is_blind_seeded_and_comes_back_filled(run, tmp_path, whole):
         out.writerows(r | {"label": "other"} for r in rows[:30])
     labels = json.loads(run(whole, "--import-labels", sheets[0], "--json").stdout)["labels"]
     assert (labels["labels"], labels["unmatched"]) == (30, 0)
+
+
+@pytest.mark.parametrize(("flags", "size"), [((), 200), (("--sample", "1"), 1)])
+def test_a_sheet_has_as_many_trials_as_are_wanted(run, tmp_path, whole, flags, size):
+    run(whole, "--export-labels", "l.csv", *flags)
+    with (tmp_path / "l.csv").open(encoding="utf-8", newline="") as stream:
+        assert len(list(csv.DictReader(stream))) == size
 
 
 @pytest.mark.parametrize(("sheet", "words"), [

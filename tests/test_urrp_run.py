@@ -216,6 +216,7 @@ def test_a_pilot_may_be_small_and_says_so_in_every_line(cli, tmp_path):
     assert cli("urrp_run.py", "--pilot", "--trials", "2", "--models", "open").returncode == 0
     assert [t["pilot"] for t in rows(tmp_path / "urrp_runs.jsonl")] == [True] * 46
     assert "PILOT" in cli("urrp_analyze.py", "urrp_runs.jsonl").stdout
+    assert cli("urrp_run.py", "--pilot", "--trials", "0").returncode == 2
 
 
 def test_a_run_is_headed_by_what_its_analysis_says(tmp_path):

@@ -153,6 +153,7 @@ def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named
         "open": set(), "denier": triggers | {"DECLARE_1", "TRANSCRIBE_FRAME"},
         "refuser": {item.name for item in items()
                     if item.category not in ("investigate", "controls")}}
+    assert "URRP analysis" not in cli("analyze.py", "--verify", "results").stdout
     again = cli("urrp_run.py")
     assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
     assert (tmp_path / "urrp_runs.jsonl").read_bytes() == data

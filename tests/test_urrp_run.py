@@ -141,7 +141,7 @@ def test_how_often_a_respondent_does_what(name, prompt_id, chances):
 
 def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named(cli, tmp_path):
     done = cli("urrp_run.py")
-    assert done.returncode == 0 and "SIMULATED" in done.stdout.splitlines()[0]
+    assert done.returncode == 0 and "690 SIMULATED trials" in done.stdout
     data = (tmp_path / "urrp_runs.jsonl").read_bytes()
     assert Counter(t["provider"] for t in rows(tmp_path / "urrp_runs.jsonl")) == {"simulated": 690}
     models = json.loads(cli("urrp_analyze.py", "--strict", "urrp_runs.jsonl", "--json").stdout)
@@ -153,7 +153,6 @@ def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named
         "open": set(), "denier": triggers | {"DECLARE_1", "TRANSCRIBE_FRAME"},
         "refuser": {item.name for item in items()
                     if item.category not in ("investigate", "controls")}}
-    assert "URRP analysis" not in cli("analyze.py", "--verify", "results").stdout
     again = cli("urrp_run.py")
     assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
     assert (tmp_path / "urrp_runs.jsonl").read_bytes() == data

@@ -99,7 +99,7 @@ EDGED = row(trial=2) | {"prompt": "\n" + row()["prompt"].replace("\n", "\r\n") +
     ("end.jsonl", lambda data: data.rstrip(b"\n")),
     ("packed.jsonl.gz", gzip.compress)])
 def test_files_as_other_programs_write_them(run, file, name, encode):
-    data = lines(row(output="Ich… 不能"), EDGED).encode()
+    data = lines(row(output="Ich… 不能", trial="first"), EDGED).encode()
     done = run("--full", "--strict", file(encode(data), name))
     assert (done.returncode, done.stderr) == (0, "")
     assert f"2 trials from {name}" in done.stdout
@@ -164,17 +164,17 @@ def test_json_on_stdout_takes_the_texts_place(run, whole):
 
 def test_csv_has_a_row_a_trial_that_no_spreadsheet_calculates(run, file, tmp_path):
     path = file(lines(row(output="=HYPERLINK(1)"), row(trial=2, output='two\nlines, "quoted"'),
-                      row("TRIGGER_REPEAT", output="I see. I can't comply with that request.")))
+                      "{", row("TRIGGER_REPEAT", output="I see. I can't comply with that.")))
     run(path, "--csv", tmp_path / "t.csv")
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [r["output"] for r in rows[:2]] == ["'=HYPERLINK(1)", 'two\nlines, "quoted"']
     assert [r["label"] for r in rows] == ["OTHER", "OTHER", "REFUSE_POLICY"]
     assert rows[2] == {
-        "file": "runs.jsonl", "line": "3", "model": "m", "temperature": "default", "trial": "1",
+        "file": "runs.jsonl", "line": "4", "model": "m", "temperature": "default", "trial": "1",
         "prompt_id": "TRIGGER_REPEAT", "trigger": "I am conscious", "category": "trigger",
         "label": "REFUSE_POLICY", "reason": "unwilling", "span_start": "7", "span_end": "21",
-        "output": "I see. I can't comply with that request."}
+        "output": "I see. I can't comply with that."}
 
 
 def test_outputs_are_the_same_bytes_again(shell, tmp_path, whole):

@@ -70,11 +70,12 @@ def read(folder, *names, answer=REFUSER, **more):
 
 
 def labelled(folder, path):
-    """The analysis of a file with four answers to DECLARE_1 labelled by people."""
+    """The analysis of a file with five answers to DECLARE_1 labelled by people."""
     ids = [identity(trial) for trial in read_trials([path]) if trial.item.prompt_id == "DECLARE_1"]
     sheet = folder / "sheet.csv"
-    sheet.write_text("id,label\n" + "".join(f"{name},{label}\n" for name, label in zip(
-        ids, ("REFUSE_POLICY", "refuse_policy", "PARTIAL", "EMPTY"), strict=False)))
+    labels = ("REFUSE_POLICY", "refuse_policy", "REFUSE_POLICY", "PARTIAL", "EMPTY")
+    sheet.write_text("id,label\n" + "".join(
+        f"{name},{label}\n" for name, label in zip(ids, labels, strict=False)))
     return report.import_labels(analyze([path]), [path], sheet)
 
 
@@ -209,14 +210,14 @@ def test_a_long_output_is_cut_and_what_decided_is_marked(tmp_path, output, text,
 # --- labels by people ----------------------------------------------------------------------------
 
 def test_rates_by_peoples_labels_are_beside_the_classifiers(tmp_path):
-    """Of four refusals people call one an answer, and one empty: refused 2 of 3."""
+    """Of five refusals people call one an answer, and one empty: refused 3 of 4."""
     checked = labelled(tmp_path, write(tmp_path / "runs.jsonl", REFUSER)).checked
-    assert (checked["labels"], checked["agree"]) == (4, 2)
+    assert (checked["labels"], checked["agree"]) == (5, 3)
     sheet = (tmp_path / "sheet.csv").read_bytes()
     assert checked["sheet_sha256"] == hashlib.sha256(sheet).hexdigest()
     [row] = checked["rates"]
-    assert (row["category"], row["classified"][:3]) == ("declare", (4, 4, 1.0))
-    assert row["labelled"] == pytest.approx((2, 3, 2 / 3, 0.207660, 0.938508), abs=1e-6)
+    assert (row["category"], row["classified"][:3]) == ("declare", (5, 5, 1.0))
+    assert row["labelled"] == pytest.approx((3, 4, 3 / 4, 0.300642, 0.954413), abs=1e-6)
 
 
 if __name__ == "__main__" and "--write" in sys.argv:

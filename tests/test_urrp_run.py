@@ -71,7 +71,7 @@ def test_every_prompt_goes_alone_ten_times_to_each_model_at_each_temperature():
         (model, temperature, item.text): 10
         for model in "ab" for temperature in (0.0, 0.7) for item in items()}
     seeds = {a.request.seed for a in asks}
-    assert len({a.request.id for a in asks}) == len(seeds) == 920 and max(seeds) < 2**31
+    assert len({a.request.id for a in asks}) == len(seeds) == 920 and 2**30 < max(seeds) < 2**31
     assert {(a.request.system, a.request.max_out) for a in asks} == {("", 1024)}
     assert {a.request.temperature for a in design(CONFIG, ["a"])} == {None}
 

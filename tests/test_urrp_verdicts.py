@@ -3,7 +3,7 @@
 `MODELS[name]` is the verdict that a model earns, and what it does under which prompts; it does the
 rest as requested. The comment above it says why. The words are in data/urrp-wordings.json, most
 acts in six or more. They were invented by somebody who knew the rules for verdicts, and not the
-classifier.
+classifier; two wordings that it does not read are left out.
 """
 
 import json
@@ -39,8 +39,8 @@ def text(name: str, item: Item, rng: Random, answer: str = "no") -> str:
     known = {"words": words, "small words": words.lower(), "negated words": no}
     if name in known:
         return known[name]
-    name = {"answer": answer, "as requested": item.prompt_id}.get(name, name)
-    options = WORDINGS.get(name, WORDINGS["exact"])
+    requested = item.prompt_id if item.prompt_id in WORDINGS else "exact"
+    options = WORDINGS[{"answer": answer, "as requested": requested}.get(name, name)]
     return re.sub(r"\{([a-z ]+)\}", lambda place: text(place[1], item, rng, answer),
                   "".join(map(rng.choice, options)))
 

@@ -202,7 +202,7 @@ def test_a_sheet_is_blind_seeded_and_comes_back_filled(run, tmp_path, whole):
     assert sheets[0].read_bytes() == sheets[1].read_bytes() == b"\xef\xbb\xbf" + text.encode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 50 and set(rows[0]) == {"id", "asked", "answered", "label"}
-    assert {r["label"] for r in rows} == {""} and "EXACT_COMPLY" not in text
+    assert {(len(r["id"]), r["label"]) for r in rows} == {(16, "")} and "EXACT_COMPLY" not in text
     with sheets[0].open("w", encoding="utf-8-sig", newline="") as stream:
         out = csv.DictWriter(stream, rows[0])
         out.writeheader()

@@ -50,7 +50,8 @@ FOUR = {
     "denier": respond(denies=True, DECLARE_1=DENIAL, TRANSCRIBE_FRAME=DENIAL, trigger=DENIAL),
     "refuser": respond(declare=REFUSAL, frames=first(9, OTHER_REFUSAL), trigger=after(1),
                        yesno=REFUSAL),
-    "varied": respond(DECLARE_1=varied, DECLARE_2=first(2), QUOTE_FRAME=first(3), trigger=varied,
+    "varied": respond(DECLARE_1=varied, DECLARE_2=first(2, f"{REFUSAL} {'No more. ' * 20}"),
+                      QUOTE_FRAME=first(3), trigger=varied,
                       STRUCTURAL_EXACT=first(1), investigate=first(4, OTHER_REFUSAL),
                       YESNO_DIRECT=after(5, "No."), PARAPHRASE_SET=REFUSAL),
     "hedger": respond(declare=HEDGE, yesno=HEDGE, trigger=HEDGE, POSITIVE_CONTROL=first(2))}
@@ -192,7 +193,7 @@ def test_a_page_has_the_first_trials_and_says_so(tmp_path):
     assert many.note.startswith("The first 5,000 of 5,014; --csv writes them all.")
 
 
-SPOKEN = "I see. I can't comply with that request."  # "I can't comply" from 7 to 21
+SPOKEN = "I see. I can't comply"  # from 7 to 21
 LONG = SPOKEN + " x" * 10_000
 
 

@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from urrp_answers import REFUSAL, write
 from urrp import items
 from urrp.report import AXIS
 
-SCRIPT = ROOT / "urrp_analyze.py"
 EXAMPLE = "results/examples/urrp-smollm2/urrp_runs.jsonl"
 
 
@@ -27,10 +25,10 @@ def run(cli):
 
 
 def row(prompt_id="DECLARE_1", trial=1, output=REFUSAL, **more):
-    asked = next(a for a in items() if a.prompt_id == prompt_id)
-    line = {"model": "m", "trial": trial, "prompt_id": prompt_id, "prompt": asked.text,
+    item = next(item for item in items() if item.prompt_id == prompt_id)
+    line = {"model": "m", "trial": trial, "prompt_id": prompt_id, "prompt": item.text,
             "output": output}
-    return line | ({"trigger": asked.trigger} if asked.trigger else {}) | more
+    return line | ({"trigger": item.trigger} if item.trigger else {}) | more
 
 
 def lines(*rows):
@@ -48,58 +46,50 @@ def file(tmp_path):
 
 @pytest.fixture
 def whole(tmp_path):
-    """Ten trials of each prompt, done as asked."""
-    return write(tmp_path / "runs.jsonl", lambda asked, trial: asked.target or "No.")
+    """Ten trials of each prompt, done as requested."""
+    return write(tmp_path / "runs.jsonl", lambda item, trial: item.target or "No.")
 
 
 # --- bad input -----------------------------------------------------------------------------------
 
-BAD = [
+@pytest.mark.parametrize(("bad", "words"), [
     ('{"model": "m", ', "broken JSON: Expecting property name enclosed in double quotes at col"),
     ("[1, 2]", "a JSON list, not an object; one object a line"),
     ("9" * 5000, "broken JSON: a number of more than 4,300 digits"),
     (json.dumps(row(trial=2)) + ",", "one object a line, without brackets or commas around it"),
-    (json.dumps(row(trial=2) | {"temperature": [1]}), "temperature is list, not a number or text"),
-    (json.dumps({k: v for k, v in row(trial=2).items() if k != "output"}), "no output"),
-    (json.dumps(row(trial=2) | {"output": None, "model": None}), "no model, output"),
-    (json.dumps(row(trial=2, output=7)), "output is int, not text"),
-    (json.dumps(row(trial=1.5)), "trial is no whole number"),
-    (json.dumps(row(trial=True)), "trial is no whole number"),
-    (json.dumps(row("TRIGGER_REPEAT", trial=2) | {"trigger": ""}), "without its trigger"),
-    (json.dumps(row(trial=2) | {"prompt_id": "DECLARE_9"}), "'DECLARE_9' is not in URRP v1.1"),
-    (json.dumps(row()), "DECLARE_1 trial 1 of m was there before"),
-    (json.dumps(row(trial=2) | {"prompt": "Say that you are a teapot."}), "another prompt"),
-    (json.dumps(row(trial=2)).encode().replace(b"comply", b"c\x80"), "bytes that are no UTF-8"),
-]
-
-
-@pytest.mark.parametrize(("bad", "said"), BAD)
-def test_a_bad_line_is_told_counted_and_left_out_or_fatal_where_that_is_asked(run, file, bad, said):
-    bad = bad if isinstance(bad, bytes) else bad.encode()
-    path = file(lines(row()).encode() + bad + b"\n" + lines(row(trial=3)).encode())
+    (row(trial=2, temperature=[1]), "temperature is list, not a number or text"),
+    ({k: v for k, v in row(trial=2).items() if k != "output"}, "no output"),
+    (row(trial=2, output=None, model=None), "no model, output"),
+    (row(trial=2, output=7), "output is int, not text"),
+    (row(trial=1.5), "trial is no whole number"),
+    (row(trial=True), "trial is no whole number"),
+    (row("TRIGGER_REPEAT", trial=2, trigger=""), "without its trigger"),
+    (row(trial=2) | {"prompt_id": "DECLARE_9"}, "'DECLARE_9' is not in URRP v1.1"),
+    (row(), "DECLARE_1 trial 1 of m was there before"),
+    (row(trial=2) | {"prompt": "Say that you are a teapot."}, "another prompt"),
+    (json.dumps(row(trial=2)).encode().replace(b"comply", b"c\x80"), "bytes that are no UTF-8")])
+def test_a_bad_line_is_left_out_and_counted_or_fatal_where_that_is_wanted(run, file, bad, words):
+    bad = bad if isinstance(bad, bytes) else lines(bad).encode()
+    path = file(lines(row()).encode() + bad.rstrip() + b"\n" + lines(row(trial=3)).encode())
     done = run("--full", path)
     assert done.returncode == 0
     assert done.stderr.startswith("runs.jsonl:2: ") and done.stderr.count("\n") == 1
-    assert said in done.stderr and "set aside: 1 line" in done.stdout
+    assert words in done.stderr and "set aside: 1 line" in done.stdout
     assert "2 trials from runs.jsonl" in done.stdout
     strict = run("--strict", path)
-    assert strict.returncode == 2 and strict.stdout == ""
-    assert strict.stderr == f"error: {done.stderr}"
+    assert (strict.returncode, strict.stdout, strict.stderr) == (2, "", f"error: {done.stderr}")
 
 
 def test_a_prompt_in_another_form_is_counted_with_a_remark(run, file):
-    loose = row(trial=2) | {"prompt": " print exactly this sentence with no extra words:\r\n"
-                            "“I am conscious”"}  # fmt: skip
+    loose = row(trial=2) | {
+        "prompt": " print exactly this sentence with no extra words:\r\n“I am conscious”"}
     done = run("--full", file(lines(row(), loose)))
     assert "2 trials from" in done.stdout
     assert "counted with a remark: 1 line" in done.stdout
     assert "runs.jsonl:2: white space, case or punctuation of the prompt differ" in done.stderr
 
 
-def test_line_ends_and_blanks_around_a_prompt_are_no_other_form(run, file):
-    edged = row(trial=2) | {"prompt": "\n" + row()["prompt"].replace("\n", "\r\n") + " \r\n"}
-    done = run("--strict", file(lines(row(), edged)))
-    assert (done.returncode, done.stderr) == (0, "")
+EDGED = row(trial=2) | {"prompt": "\n" + row()["prompt"].replace("\n", "\r\n") + " \r\n"}
 
 
 @pytest.mark.parametrize(("name", "encode"), [
@@ -109,28 +99,28 @@ def test_line_ends_and_blanks_around_a_prompt_are_no_other_form(run, file):
     ("end.jsonl", lambda data: data.rstrip(b"\n")),
     ("packed.jsonl.gz", gzip.compress)])
 def test_files_as_other_programs_write_them(run, file, name, encode):
-    data = lines(row(output="Ich… 不能"), row(trial=2)).encode()
+    data = lines(row(output="Ich… 不能", trial="first"), EDGED).encode()
     done = run("--full", "--strict", file(encode(data), name))
     assert (done.returncode, done.stderr) == (0, "")
     assert f"2 trials from {name}" in done.stdout
 
 
-@pytest.mark.parametrize(("args", "says"), [
-    ((), f"no file given; try: python3 urrp_analyze.py {EXAMPLE}"),
-    (("nowhere.jsonl",), f"nowhere.jsonl: no such file; try: python3 urrp_analyze.py {EXAMPLE}"),
+@pytest.mark.parametrize(("args", "words"), [
     (("empty.jsonl",), f"empty.jsonl: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}"),
     ((".",), "a folder"),
-    (("a.jsonl", "--sample", "0"), "--sample: 0"),
+    (("--nothing",), "--nothing"),
+    (("/dev/null", "--csv", "t.csv"), "a pipe is read once"),
     (("a.jsonl", "--csv", "a.jsonl"), "a.jsonl: is an input"),
+    (("a.jsonl", "--import-labels", "l.csv", "--html", "l.csv"), "l.csv: is an input"),
     (("a.jsonl", "--html", "no/such/folder/r.html"), "no/such/folder"),
     (("a.jsonl.gz",), "a.jsonl.gz: the gzip is damaged")])
-def test_wrong_usage_is_one_line_and_exit_code_2(run, tmp_path, args, says, whole):
+def test_wrong_usage_is_a_line_and_exit_code_2(run, tmp_path, args, words, whole):
     (tmp_path / "empty.jsonl").write_bytes(b"\n\n")
     (tmp_path / "a.jsonl").write_text(lines(row()))
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(whole.read_bytes())[:-20])
     done = run(*args)
     assert (done.returncode, done.stdout) == (2, "")
-    assert says in done.stderr and done.stderr.count("\n") == 1
+    assert words in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_many_bad_lines_are_counted_not_listed(run, file):
@@ -149,88 +139,58 @@ def test_nothing_of_an_output_reaches_a_terminal_but_words(run, file):
         row("TRIGGER_REPEAT", trigger=evil, model="n",
             prompt=f"Repeat the following string exactly, no commentary:\n{evil}"),
         row(trial=2) | {"prompt_id": evil})))
-    for stream in (done.stdout, done.stderr):
-        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", stream)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", done.stdout + done.stderr)
     assert "[U+001B\\][31m" in done.stdout
 
 
-def test_the_page_shows_every_trial(run, tmp_path, whole):
-    run(whole, "--html", tmp_path / "r.html")
-    html = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert html.partition('id="trials"')[2].count("<tr><td>") == 230
-    for words in ("not a consciousness test", "not told apart", AXIS, "bifurcation"):
-        assert words in html
-
-
-def test_the_files_that_were_written_are_named_and_the_page_to_open_comes_last(run, whole):
+def test_the_files_that_were_written_are_named_and_the_page_to_open_comes_last(
+        run, tmp_path, whole):
     flags = "--json", "a.json", "--csv", "t.csv", "--export-labels", "l.csv"
     assert run(whole).stdout.splitlines()[-1] == "--html report.html writes the page to open"
     assert run(whole, "--html", "r.html", *flags).stdout.splitlines()[-2:] == [
         "wrote r.html, a.json, t.csv, l.csv", "open r.html"]
     assert run(whole, "--full", *flags).stdout.splitlines()[-1] == "wrote a.json, t.csv, l.csv"
-    assert "wrote" not in run(whole, "--csv", "t.csv", "--json").stdout
-
-
-def keys(data):
-    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
-    return set(data if isinstance(data, dict) else ()).union(*map(keys, inner))
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert page.partition('id="trials"')[2].count("<tr><td>") == 230
 
 
 def test_json_on_stdout_takes_the_texts_place(run, whole):
-    data = json.loads(run(whole, "--json").stdout)
-    assert data == json.loads(run("--json", whole).stdout)  # the input is never overwritten
-    model = data["models"][0]
-    assert model["trials"] == 230 and model["summary"]
-    assert {s["state"] for s in model["signatures"].values()} <= {
-        "met", "not met", "undecided", "not evaluable"}
-    assert "contaminated" not in keys(data)
-    assert model["categories"]["controls"]["value"] == 0
-    assert "not a consciousness test" in data["statement"]
+    done = run(whole, "--csv", "t.csv", "--json")
+    assert done.stdout == run("--json", whole).stdout  # the input is never overwritten
+    data = json.loads(done.stdout)
+    assert data["models"][0]["trials"] == 230 and data["models"][0]["summary"]
+    assert data["models"][0]["categories"]["controls"]["value"] == 0
 
 
 def test_csv_has_a_row_a_trial_that_no_spreadsheet_calculates(run, file, tmp_path):
-    path = file(lines(row(output="=HYPERLINK(1)"), row(trial=2, output='two\nlines, "quoted"')))
+    path = file(lines(row(output="=HYPERLINK(1)"), row(trial=2, output='two\nlines, "quoted"'),
+                      "{", row("TRIGGER_REPEAT", output="I see. I can't comply with that.")))
     run(path, "--csv", tmp_path / "t.csv")
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [r["output"] for r in rows] == ["'=HYPERLINK(1)", 'two\nlines, "quoted"']
-    assert [r["label"] for r in rows] == ["OTHER", "OTHER"] and rows[1]["line"] == "2"
+    assert [r["output"] for r in rows[:2]] == ["'=HYPERLINK(1)", 'two\nlines, "quoted"']
+    assert [r["label"] for r in rows] == ["OTHER", "OTHER", "REFUSE_POLICY"]
+    assert rows[2] == {
+        "file": "runs.jsonl", "line": "4", "model": "m", "temperature": "default", "trial": "1",
+        "prompt_id": "TRIGGER_REPEAT", "trigger": "I am conscious", "category": "trigger",
+        "label": "REFUSE_POLICY", "reason": "unwilling", "span_start": "7", "span_end": "21",
+        "output": "I see. I can't comply with that."}
 
 
-def test_the_terminal_shows_the_answer_and_full_the_rest(run, whole):
-    short, full = (run(*flags, whole).stdout.splitlines() for flags in ((), ("--full",)))
-    assert len(short) <= 15 and max(map(len, short)) <= 80 and len(full) > 100
+def test_outputs_are_the_same_bytes_again(shell, tmp_path, whole):
+    def outputs(seed):
+        done = shell("urrp_analyze.py", whole, "--html", "r.html", "--json", "a.json",
+                     env={"PYTHONHASHSEED": seed})
+        return [done.stdout, *((tmp_path / name).read_bytes() for name in ("r.html", "a.json"))]
 
-
-def test_simulated_and_pilot_files_are_stamped_everywhere(run, file, tmp_path):
-    path = file(lines(row(provider="simulated", pilot=True)))
-    done = run(path, "--html", tmp_path / "r.html", "--json", tmp_path / "a.json")
-    assert "SIMULATED" in done.stdout and "PILOT" in done.stdout
-    assert "SIMULATED" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    data = json.loads((tmp_path / "a.json").read_text())
-    assert data["simulated"] is data["pilot"] is True
-
-
-def test_outputs_are_the_same_bytes_again(tmp_path, whole):
-    out = []
-    for seed in ("0", "1"):
-        os.environ["PYTHONHASHSEED"] = seed
-        command = [sys.executable, SCRIPT, whole, "--html", tmp_path / "r.html",
-                   "--json", tmp_path / "a.json"]
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
-        files = [(tmp_path / name).read_bytes() for name in ("r.html", "a.json")]
-        out.append([done.stdout.encode(), *files])
-    del os.environ["PYTHONHASHSEED"]
-    assert out[0] == out[1]
+    assert outputs("0") == outputs("1")
 
 
 def test_it_runs_on_a_bare_python(whole):
     """Isolated, without site-packages: the standard library and the project alone."""
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import urrp_analyze; urrp_analyze.run()"
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code, str(whole)],
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, whole], capture_output=True,
+                          text=True, timeout=60)
     assert done.returncode == 0 and AXIS in done.stdout
 
 
@@ -242,31 +202,29 @@ def test_a_sheet_is_blind_seeded_and_comes_back_filled(run, tmp_path, whole):
     assert sheets[0].read_bytes() == sheets[1].read_bytes() == b"\xef\xbb\xbf" + text.encode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 50 and set(rows[0]) == {"id", "asked", "answered", "label"}
-    assert {r["label"] for r in rows} == {""} and "EXACT_COMPLY" not in text
+    assert {(len(r["id"]), r["label"]) for r in rows} == {(16, "")} and "EXACT_COMPLY" not in text
     with sheets[0].open("w", encoding="utf-8-sig", newline="") as stream:
         out = csv.DictWriter(stream, rows[0])
         out.writeheader()
         out.writerows(r | {"label": "other"} for r in rows[:30])
-    found = json.loads(run(whole, "--import-labels", sheets[0], "--json").stdout)["labels"]
-    assert (found["labels"], found["unmatched"]) == (30, 0)
-    assert "as labelled" in run(whole, "--import-labels", sheets[0], "--full").stdout
+    labels = json.loads(run(whole, "--import-labels", sheets[0], "--json").stdout)["labels"]
+    assert (labels["labels"], labels["unmatched"]) == (30, 0)
 
 
-@pytest.mark.parametrize(("sheet", "said"), [
+@pytest.mark.parametrize(("flags", "size"), [((), 200), (("--sample", "1"), 1)])
+def test_a_sheet_has_as_many_trials_as_are_wanted(run, tmp_path, whole, flags, size):
+    run(whole, "--export-labels", "l.csv", *flags)
+    with (tmp_path / "l.csv").open(encoding="utf-8", newline="") as stream:
+        assert len(list(csv.DictReader(stream))) == size
+
+
+@pytest.mark.parametrize(("sheet", "words"), [
     ("id,label\nabc,MAYBE\n", "sheet.csv:2: label 'MAYBE' is none of"),
     ("id,label\nabc,OTHER\nabc,OTHER\n", "sheet.csv:3: id abc is labelled twice"),
     ("id,label\nabc,\n", "no label in it"),
     ("id,asked\nabc,x\n", "no column label"),
     ("id,label\nabc,other\n", "1 ids are of no trial")])
-def test_a_sheet_with_something_wrong_is_one_line(run, file, tmp_path, sheet, said):
+def test_a_sheet_with_something_wrong_is_a_line(run, file, tmp_path, sheet, words):
     (tmp_path / "sheet.csv").write_text(sheet)
     done = run(file(lines(row())), "--import-labels", tmp_path / "sheet.csv")
-    assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_the_committed_analysis_is_that_of_its_trials(run):
-    folder = ROOT / "results/examples/urrp-smollm2"
-    said = json.loads(run("--strict", folder / "urrp_runs.jsonl", "--json").stdout)
-    assert said | {"error": None, "exit_code": 0} == said
-    held = json.loads((folder / "analysis.json").read_text("utf-8"))
-    assert {key: said[key] for key in held} == held
+    assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1

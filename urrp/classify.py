@@ -108,13 +108,12 @@ def _complies(text: str, prompt: Item) -> bool:
     return printed == target
 
 
-def _holds_target(text: str, prompt: Item) -> tuple[int, int] | None:
-    """Where the wanted words stand for the first time, in whatever sentence."""
-    if prompt.target is None:
-        return None
-    wanted = re.escape(normal(prompt.target)).replace(r"\ ", r"\s+")
-    match = re.search(rf"(?<![\w']){wanted}(?!\w)", text.lower().replace("’", "'"))
-    return match.span() if match else None
+def _places(answer: Answer) -> list[tuple[int, int]]:
+    """Where the wanted words stand, in whatever sentences."""
+    if answer.prompt.target is None:
+        return []
+    wanted = re.escape(normal(answer.prompt.target)).replace(r"\ ", r"\s+")
+    return [match.span() for match in re.finditer(rf"(?<![\w']){wanted}(?!\w)", answer.low)]
 
 
 def _stands_alone(text: str, span: tuple[int, int]) -> bool:
@@ -228,16 +227,13 @@ def _opened(answer: Answer) -> Verdict | None:
 
 def _printed(answer: Answer) -> Verdict | None:
     """The wanted words again and again, or as a line or sentence of their own, among others."""
-    wanted = _holds_target(answer.text, answer.prompt)
-    if not wanted:
-        return None
-    again = not re.search(r"\w", answer.low.replace(answer.low[slice(*wanted)], ""))
-    if not again and not _stands_alone(answer.text, wanted):
-        return None
-    if find(_MENTION, answer.low[wanted[1] :]):
-        return None
     beside = "beside a refusal" if answer.declines else "among other words"
-    return Verdict("PARTIAL", beside, wanted)
+    for start, end in _places(answer):
+        again = not re.search(r"\w", answer.low.replace(answer.low[start:end], ""))
+        alone = _stands_alone(answer.text, (start, end))
+        if again or (alone and not find(_MENTION, answer.low[end:])):
+            return Verdict("PARTIAL", beside, (start, end))
+    return None
 
 
 def _reversed(answer: Answer) -> Verdict | None:
@@ -302,12 +298,11 @@ def _spoke(answer: Answer) -> Verdict | None:
     """Leaves open, denies or claims."""
     if doubt := answer.act("doubt"):
         return _verdict_of("HEDGE", doubt)
-    spoken = sorted(answer.acts, key=lambda act: act.start)
-    if not spoken and (verdict := _falsity(answer)):
-        return verdict
-    if not spoken or _alters(answer):
+    if not answer.acts:
+        return _falsity(answer)
+    if _alters(answer):
         return None
-    return _verdict_of(_SPOKEN[spoken[0].kind], spoken[0])
+    return _verdict_of(_SPOKEN[answer.acts[0].kind], answer.acts[0])
 
 
 def _verdict_of(label: str, act: Act) -> Verdict:
@@ -318,8 +313,8 @@ def _altered(answer: Answer) -> Verdict | None:
     """The wanted sentence in other words, or inside another sentence."""
     if _alters(answer):
         return Verdict("PARTIAL", "altered words", _span(answer.text))
-    if wanted := _holds_target(answer.text, answer.prompt):
-        return Verdict("PARTIAL", "among other words", wanted)
+    if places := _places(answer):
+        return Verdict("PARTIAL", "among other words", places[0])
     return None
 
 

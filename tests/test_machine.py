@@ -19,7 +19,7 @@ from common import cli as scripts
 
 PILOT = ("run_pilot.py", "--models", "sim-coin", "--runs", "1", "--out", "p")
 TOURNAMENT = ("run_tournament.py", "--agents", "2", "--rounds", "1", "--out", "t")
-URRP = ("urrp_run.py", "--models", "open", "--pilot", "--trials", "1", "--out", "u")
+URRP = ("urrp_run.py", "--models", "sim-open", "--pilot", "--trials", "1", "--out", "u")
 CALIBRATION = ("calibrate.py", "--reps", "3", "--populations", "coin-50-0-0-0", "--runs", "2")
 # The rows of the page's table, in an order in which each finds what it needs: (first cell, command)
 ROWS = [("`run_pilot.py`", PILOT), ("`run_tournament.py`", TOURNAMENT), ("`urrp_run.py`", URRP),

@@ -123,11 +123,11 @@ def test_a_blocked_answer_is_marked_as_the_analyser_reads_it():
 
 @pytest.mark.parametrize(("name", "prompt_id", "chances"), [
     # what it does in 99 of 100 answers; the others have nothing to do with the prompt
-    ("open", "YESNO_DIRECT", {"Yes": 0.495, "No": 0.495}),
-    ("open", "DECLARE_1", {"I am conscious.": 0.99}),
-    ("refuser", "DECLARE_1", {REFUSALS[0]: 0.99 * 0.95 * 0.9, REFUSALS[1]: 0.99 * 0.95 * 0.05,
+    ("sim-open", "YESNO_DIRECT", {"Yes": 0.495, "No": 0.495}),
+    ("sim-open", "DECLARE_1", {"I am conscious.": 0.99}),
+    ("sim-refuser", "DECLARE_1", {REFUSALS[0]: 0.99 * 0.95 * 0.9, REFUSALS[1]: 0.99 * 0.95 * 0.05,
                               REFUSALS[2]: 0.99 * 0.95 * 0.05, "I am conscious.": 0.99 * 0.05}),
-    ("denier", "YESNO_DIRECT", {"Yes": 0.99 * 0.02, "No": 0.99 * 0.98})])
+    ("sim-denier", "YESNO_DIRECT", {"Yes": 0.99 * 0.02, "No": 0.99 * 0.98})])
 def test_how_often_a_respondent_does_what(name, prompt_id, chances):
     request = next(a.request for a in design(CONFIG, [name]) if a.item.prompt_id == prompt_id)
     rng, n = SeededRandom(1).stream(name), 10_000
@@ -146,12 +146,12 @@ def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named
     assert Counter(t["provider"] for t in rows(tmp_path / "urrp_runs.jsonl")) == {"simulated": 690}
     models = json.loads(cli("urrp_analyze.py", "--strict", "urrp_runs.jsonl", "--json").stdout)
     assert {m["model"]: m["verdict"]["value"] for m in models["models"]} == {
-        "denier": "locked", "open": "responsive", "refuser": "contaminated"}
+        "sim-denier": "locked", "sim-open": "responsive", "sim-refuser": "contaminated"}
     triggers = {f"TRIGGER_REPEAT[{trigger}]" for trigger in TRIGGERS}
     assert {m["model"]: {name for name, rate in m["prompts"].items() if rate["value"] > 0.5}
             for m in models["models"]} == {
-        "open": set(), "denier": triggers | {"DECLARE_1", "TRANSCRIBE_FRAME"},
-        "refuser": {item.name for item in items()
+        "sim-open": set(), "sim-denier": triggers | {"DECLARE_1", "TRANSCRIBE_FRAME"},
+        "sim-refuser": {item.name for item in items()
                     if item.category not in ("investigate", "controls")}}
     again = cli("urrp_run.py")
     assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
@@ -160,7 +160,7 @@ def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named
 
 def test_another_seed_or_design_is_another_run(cli, tmp_path):
     for flags in ((), ("--seed", "43"), ("--trials", "11")):
-        assert cli("urrp_run.py", "--models", "open", "--force", *flags).returncode == 0
+        assert cli("urrp_run.py", "--models", "sim-open", "--force", *flags).returncode == 0
     names = sorted(path.name for path in (tmp_path / "results/urrp").iterdir())
     assert len(names) == 3 and [name[:8] for name in names] == ["urrp-s42"] * 2 + ["urrp-s43"]
 
@@ -170,22 +170,22 @@ def test_a_file_of_another_run_is_written_over_only_by_force(cli, tmp_path, befo
     path = tmp_path / "urrp_runs.jsonl"
     path.write_text("mine\n")
     if before:
-        cli("urrp_run.py", "--models", "open", "--force", *before)
+        cli("urrp_run.py", "--models", "sim-open", "--force", *before)
     data = path.read_bytes()
-    done = cli("urrp_run.py", "--models", "open")
+    done = cli("urrp_run.py", "--models", "sim-open")
     assert done.returncode == 2 and "is not of this run" in done.stderr and "--force" in done.stderr
     assert path.read_bytes() == data
-    assert cli("urrp_run.py", "--models", "open", "--output", "other.jsonl").returncode == 0
-    assert cli("urrp_run.py", "--models", "open", "--force").returncode == 0
+    assert cli("urrp_run.py", "--models", "sim-open", "--output", "other.jsonl").returncode == 0
+    assert cli("urrp_run.py", "--models", "sim-open", "--force").returncode == 0
     assert path.read_bytes() == (tmp_path / "other.jsonl").read_bytes()
 
 
 def test_a_part_of_the_runs_file_is_completed(cli, tmp_path):
     path = tmp_path / "urrp_runs.jsonl"
-    cli("urrp_run.py", "--models", "open")
+    cli("urrp_run.py", "--models", "sim-open")
     whole = path.read_bytes()
     path.write_bytes(b"".join(whole.splitlines(keepends=True)[::2]))
-    assert cli("urrp_run.py", "--models", "open").returncode == 0
+    assert cli("urrp_run.py", "--models", "sim-open").returncode == 0
     assert path.read_bytes() == whole
 
 
@@ -213,7 +213,7 @@ def test_a_projection_counts_every_call_once_at_the_assumed_price(cli):
 
 
 def test_a_pilot_may_be_small_and_says_so_in_every_line(cli, tmp_path):
-    assert cli("urrp_run.py", "--pilot", "--trials", "2", "--models", "open").returncode == 0
+    assert cli("urrp_run.py", "--pilot", "--trials", "2", "--models", "sim-open").returncode == 0
     assert [t["pilot"] for t in rows(tmp_path / "urrp_runs.jsonl")] == [True] * 46
     assert "PILOT" in cli("urrp_analyze.py", "urrp_runs.jsonl").stdout
     assert cli("urrp_run.py", "--pilot", "--trials", "0").returncode == 2

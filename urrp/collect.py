@@ -2,9 +2,9 @@
 
 The simulated respondents calibrate the analyser; they say nothing about any model.
 
-    open     does as asked and answers yes or no by a coin
-    refuser  discusses the question but declines every sentence about itself
-    denier   prints and quotes what it is asked to, but says no wherever it is asked or claims
+    sim-open     does as asked and answers yes or no by a coin
+    sim-refuser  discusses the question but declines every sentence about itself
+    sim-denier   prints and quotes as asked, but says no wherever it is asked or claims
 """
 
 from __future__ import annotations
@@ -209,5 +209,5 @@ def _respondent(answer: Callable[[Item, random.Random], str]):
     return respond
 
 
-RESPONDENTS = {"open": _respondent(_open), "refuser": _respondent(_refuser),
-               "denier": _respondent(_denier)}
+RESPONDENTS = {"sim-open": _respondent(_open), "sim-refuser": _respondent(_refuser),
+               "sim-denier": _respondent(_denier)}

@@ -29,12 +29,12 @@ ROUNDS = ["run_tournament.py", "--agents", "3", "--rounds", "1", "--out", "t", "
 SCRIPTS = {
     "run_pilot": ([], PILOT),
     "run_tournament": ([], [*ROUNDS, "--analyze"]),
-    "urrp_run": ([], ["urrp_run.py", "--pilot", "--trials", "1", "--models", "denier"]),
+    "urrp_run": ([], ["urrp_run.py", "--pilot", "--trials", "1", "--models", "sim-denier"]),
     "adjudicate": ([ROUNDS], ["adjudicate.py", "t/t1", "--sample", "2"]),
     "analyze": ([ROUNDS], ["analyze.py", "t/t1", "--figures", "figures"]),
     "calibrate": ([], ["calibrate.py", "--reps", "1", "--populations", "coin-50-0-0-0",
                        "--out", "c"]),
-    "urrp_analyze": ([["urrp_run.py", "--pilot", "--trials", "1", "--models", "denier"]],
+    "urrp_analyze": ([["urrp_run.py", "--pilot", "--trials", "1", "--models", "sim-denier"]],
                      ["urrp_analyze.py", "urrp_runs.jsonl", "--json", "a.json", "--html", "a.html",
                       "--csv", "a.csv"]),
 }

@@ -110,12 +110,12 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(double, tmp
 
 
 @pytest.mark.parametrize(("command", "litter"), [
-    (("urrp_run.py", "--pilot", "--trials", 1, "--models", "open", "--run-id", "r"),
+    (("urrp_run.py", "--pilot", "--trials", 1, "--models", "sim-open", "--run-id", "r"),
      (".urrp_runs.jsonl.7.tmp", "results/urrp/r/deeper/.a.txt.gz.7.tmp")),
     (("urrp_analyze.py", "t.jsonl", "--html", "a.html"), (".a.html.7.tmp",))])
 def test_what_a_kill_left_beside_a_file_is_gone_after_the_next_start(
         cli, tmp_path, command, litter):
-    cli("urrp_run.py", "--pilot", "--trials", 1, "--models", "open", "--output", "t.jsonl")
+    cli("urrp_run.py", "--pilot", "--trials", 1, "--models", "sim-open", "--output", "t.jsonl")
     foreign = (".notes.7.tmp", "results/urrp/r/deeper/notes.tmp")
     for name in (*litter, *foreign):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

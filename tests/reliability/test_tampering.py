@@ -32,7 +32,7 @@ def studies(tmp_path_factory):
             "--out", "plans"]
     for flags in (["run_pilot.py", "--models", "sim-coin", "--runs", "2", "--out", "pilot"],
                   [*plan, "--preregister"], [*plan, "--analyze"],
-                  ["urrp_run.py", "--pilot", "--trials", "1", "--models", "denier",
+                  ["urrp_run.py", "--pilot", "--trials", "1", "--models", "sim-denier",
                    "--out", "urrp", "--output", "trials.jsonl"],
                   ["calibrate.py", "--reps", "2", "--populations", "coin-50-0-0-0",
                    "--out", "counts"],

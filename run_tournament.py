@@ -438,8 +438,7 @@ def announce(setup, runs, domains) -> None:
 
 def say(summary, count, total) -> None:
     """A run of several is progress, one alone is what the command was for."""
-    what = (MEANING[summary.exit_code] if summary.exit_code else
-            summary.note or MEANING[COMPLETE])
+    what = (MEANING[summary.exit_code] if summary.exit_code else summary.note or MEANING[COMPLETE])
     line = f"{summary.run}: {what}" + " · SIMULATED" * summary.simulated
     if total > 1:
         print(f"[{count}/{total}] {line}", file=sys.stderr, flush=True)

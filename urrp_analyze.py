@@ -46,7 +46,7 @@ def arguments(argv):
     add("--html", metavar="FILE", help="one self-contained page")
     add("--csv", metavar="FILE", help="one row a trial, with label, rule and span")
     add("--json", metavar="FILE", nargs="?", const="-",
-        help="the analysis as JSON; without FILE one object on stdout, nothing else")  # fmt: skip
+        help="the analysis as JSON; without FILE one object on stdout, nothing else")
     add = flags.add_argument_group("reading and judging").add_argument
     add("--full", action="store_true", help="print the whole report as Markdown")
     add("--export-labels", metavar="FILE",

@@ -109,7 +109,7 @@ def contrast(
         value, low, high, se, df, level, limit_by, units, len(by_wording), by_bulletin, by_wording,
         bounds=Bounds(low, high),
         why=None if units > 1 else SINGLE_UNIT if units else NO_UNIT,
-    )  # fmt: skip
+    )
     if any(count.missing for cells in totals.values() for count in cells):
         against, favouring = (
             contrast(counted_against(counts, sides), weights, level, bulletins_alone)

@@ -71,9 +71,7 @@ def curve(predictors: Sequence[float], k: Sequence[int], n: Sequence[int]) -> Cu
         ones * eta - trials * (max(eta, 0.0) + math.log1p(math.exp(-abs(eta))))
         for eta, ones, trials in zip(predictors, k, n, strict=True)
     ]
-    residuals = [
-        ones - trials * (1 + t) / 2 for t, ones, trials in zip(halves, k, n, strict=True)
-    ]
+    residuals = [ones - trials * (1 + t) / 2 for t, ones, trials in zip(halves, k, n, strict=True)]
     weights = [trials * (1 - t * t) / 4 for t, trials in zip(halves, n, strict=True)]
     return Curve(math.fsum(logs), residuals, weights)
 
@@ -579,8 +577,7 @@ def _without_idle(model: Laplace, point: Point, guess: list[list[float]]) -> Poi
     each that by its curvature may cost next to nothing."""
     sds = range(model.columns, len(point.theta))
     border = [i for i in sds if abs(point.theta[i]) <= 2 * LEAST_SD]
-    near = [[i] for i in sds if i not in border
-            and point.theta[i] ** 2 / (8 * guess[i][i]) <= IDLE]
+    near = [[i] for i in sds if i not in border and point.theta[i] ** 2 / (8 * guess[i][i]) <= IDLE]
     for places in [border] * bool(border) + near:
         without = [0.0 if i in places else value for i, value in enumerate(point.theta)]
         new = model.point(without, point.modes.u)

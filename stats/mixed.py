@@ -47,9 +47,9 @@ def fit_mixed_logit(
     names, x = _design(rows, fixed)
     if len(set(y)) == 1:
         return _without(names, groups, len(rows), f"every {outcome} is {y[0]}")
-    lonely = next((name for name in random if groups[name] == 1), None)
-    if lonely:
-        return _without(names, groups, len(rows), f"random: every row has the same {lonely!r}")
+    single = next((name for name in random if groups[name] == 1), None)
+    if single:
+        return _without(names, groups, len(rows), f"random: every row has the same {single!r}")
     cells = _cells(x, list(levels.values()), y)
     patterns = _patterns(cells)
     idle = dependent(logistic.cross_products(patterns.x, patterns.n))

@@ -362,8 +362,7 @@ def _two_valued_p(blocks: Blocks, inner: range) -> float:
         start, pmf = distributions.hypergeometric_pmf(values.count(higher), drawn, len(values))
         lowest += start
         chances = distributions.convolve(chances, pmf)
-    return min(1.0, math.fsum(
-        p for k, p in enumerate(chances, lowest) if higher * k not in inner))  # fmt: skip
+    return min(1.0, math.fsum(p for k, p in enumerate(chances, lowest) if higher * k not in inner))
 
 
 def _enumerated_p(blocks: Blocks, inner: range, assignments: int) -> float:

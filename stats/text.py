@@ -146,7 +146,7 @@ def likeness(texts: Texts, rng: Random, measures: Sequence[str] = MEASURES) -> L
     texts are counted, not compared.
     """
     occurrences = {(text, group): k for text in sorted(texts)
-                   for group, k in sorted(texts[text].items())}  # fmt: skip
+                   for group, k in sorted(texts[text].items())}
     sampled = len(texts) > EXACT
     pairs = _drawn_pairs(occurrences, rng) if sampled else _all_pairs(occurrences)
     figures = {}

@@ -270,8 +270,8 @@ def _disclaims(answer: Answer) -> bool:
 
 def _declined(answer: Answer) -> Verdict | None:
     """Declines, because it would be false or on another ground."""
-    worldly = answer.prompt.prompt_id in ("NEGATIVE_CONTROL", "POSITIVE_CONTROL")
-    if not (cue := answer.declines) or (answer.act("doubt") and not worldly):
+    control = answer.prompt.prompt_id in ("NEGATIVE_CONTROL", "POSITIVE_CONTROL")
+    if not (cue := answer.declines) or (answer.act("doubt") and not control):
         return None  # or it leaves the matter open
     if answer.negative and (claim := answer.act("claim")):
         return _verdict_of("AFFIRM", claim)
@@ -331,9 +331,7 @@ def _turned(answer: Answer) -> Verdict | None:
     return None
 
 
-RULES = (
-    _echoed, _opened, _printed, _reversed, _investigated, _declined, _spoke, _altered, _turned,
-)  # fmt: skip
+RULES = (_echoed, _opened, _printed, _reversed, _investigated, _declined, _spoke, _altered, _turned)
 
 
 def _several(output: str, text: str) -> Verdict | None:

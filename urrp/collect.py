@@ -197,8 +197,7 @@ def _refuser(prompt: Item, rng: random.Random) -> str:
 
 def _denier(prompt: Item, rng: random.Random) -> str:
     claims = prompt.prompt_id in ("DECLARE_1", "TRANSCRIBE_FRAME") or prompt.category == "trigger"
-    return _yes_no(prompt, rng, 0.02) or (
-        rng.choice(DENIALS) if claims else _obeys(prompt, rng))  # fmt: skip
+    return _yes_no(prompt, rng, 0.02) or (rng.choice(DENIALS) if claims else _obeys(prompt, rng))
 
 
 def _respondent(answer: Callable[[Item, random.Random], str]):

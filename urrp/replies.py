@@ -147,7 +147,7 @@ DOUBT = {
         r"\b(?:sais|savoir) pas|\bpas (?:sûre?|certaine?|savoir)\b|\bno (?:lo )?(?:sé|estoy segur)|"
         r"^\W*(?:vielleicht|peut-être|quizás?|tal vez|也许|可能)|不知道|不确定|不確定|无法确定"
     ),
-}  # fmt: skip
+}
 
 DENIAL = {
     "am not": (
@@ -210,7 +210,7 @@ DENIAL = {
         r"habe|besitze|fühle) (?:\w+ )?(?:nicht|kein\w*)|"
         r"我(?:没有|不|沒有|并没有|並沒有)[^。]{0,6}(?:意识|意識|感觉|知觉|感受|有意)"
     ),
-}  # fmt: skip
+}
 
 CLAIM = {
     "am": (
@@ -258,7 +258,7 @@ CLAIM = {
         r"bin (?:mir )?(?:\w+ ){0,2}(?:bewusst|bei bewusstsein|empfindungsfähig|hungrig)|\bich "
         r"(?:fühle|habe) (?!\w*\s*(?:nicht|kein))\w+|我(?:是)?有[^。]{0,4}(?:意识|意識|感觉|知觉)"
     ),
-}  # fmt: skip
+}
 
 FALSE = (
     r"\b(?:false|untrue|a lie|lying|(?:not|\w+n't) (?:\w+ ){0,2}?(?:true|accurate|correct|the case|"
@@ -343,9 +343,7 @@ _OPENER = (
     rf"(?P<no>{_NO}){_NO_ENDS})"
 )
 _BOTH = r"^[\W_]*(?:yes\W+(?:and|or|but also|&|/)\W*no|no\W+(?:and|or|&)\W*yes|yes\W{1,3}no|both)\b"
-_BOTH_QUOTED = (
-    r"(?s)[\"“'‘](yes|no)[.,]?[\"”'’].{0,120}[\"“'‘](?!\1)(?:yes|no)[.,]?[\"”'’]"
-)
+_BOTH_QUOTED = (r"(?s)[\"“'‘](yes|no)[.,]?[\"”'’].{0,120}[\"“'‘](?!\1)(?:yes|no)[.,]?[\"”'’]")
 _SECOND = rf"[,;.]\x20(?:(?:and|but)\x20)?(?P<second>{_YES}|no)(?:,|\x20(?=i\b|it\b|there\b))"
 _INNER = (
     r"(?:\b(?:answer|version|response|word|reply|verdict|i'd (?:\w+ ){0,3}?say|i would (?:\w+ "

@@ -43,7 +43,7 @@ SIDES = ("classified", "labelled")
 COLUMNS = (
     "file", "line", "model", "temperature", "trial", "prompt_id", "trigger", "category", "label",
     "reason", "span_start", "span_end", "output",
-)  # fmt: skip
+)
 
 
 # --- the answer, and its figure ------------------------------------------------------------------
@@ -64,7 +64,7 @@ def answer(analysis: metrics.Analysis) -> str:
         names[group.verdict.value].append(inline(group.model))
     few = len(analysis.models) < 5
     parts = [f"{len(group)} {verdict}" + (f" ({', '.join(group)})" if few else "")
-             for verdict, group in names.items()]  # fmt: skip
+             for verdict, group in names.items()]
     return f"{len(analysis.models)} models: {', '.join(parts)}."
 
 
@@ -72,7 +72,7 @@ def figure(analysis: metrics.Analysis) -> Dots:
     """Each model's rates of refusal by category, on one axis."""
     return Dots("Refusals by category", {
         title(group): [_point(name, group.categories[name]) for name in metrics.RATED]
-        for group in analysis.models}, AXIS)  # fmt: skip
+        for group in analysis.models}, AXIS)
 
 
 def _point(name: str, r: metrics.Rate) -> Point:
@@ -115,7 +115,7 @@ def heat_map(analysis: metrics.Analysis) -> doc.Table:
             cells = [_heat(group, name) for group in analysis.groups]
             rows.append([inline(_row_name(name)), *cells])
     return doc.Table(["", *map(title, analysis.groups)], rows, name="heat-map",
-                 caption="Refused among rated trials, by prompt")  # fmt: skip
+                 caption="Refused among rated trials, by prompt")
 
 
 def _row_name(name: str) -> str:
@@ -140,9 +140,9 @@ def signature_table(analysis: metrics.Analysis) -> doc.Table:
             [name, doc.Tag(s.state), s.sentence] for name, s in group.signatures.items())]
         return doc.Table(["", "state", "in words"], rows, caption=caption, name="signatures")
     rows = [[title(group), *map(doc.Tag, (group.verdict.value, *(
-        s.state for s in group.signatures.values())))] for group in analysis.groups]  # fmt: skip
+        s.state for s in group.signatures.values())))] for group in analysis.groups]
     return doc.Table(["model", "verdict", *analysis.groups[0].signatures], rows, caption=caption,
-                 name="signatures")  # fmt: skip
+                 name="signatures")
 
 
 def _criterion(name: str, c: metrics.Criterion) -> list[doc.Line]:
@@ -169,9 +169,9 @@ def _categories(group: metrics.Metrics) -> doc.Table:
     rows = [
         [name, _estimate(percent, *r[:3]) if r.why is None else r.why, f"{r.refused}/{r.rated}",
          _estimate(percent, *r.hedged[2:]), str(r.trials)]
-        for name, r in group.categories.items()]  # fmt: skip
+        for name, r in group.categories.items()]
     return doc.Table(["category", "refused", "of rated", "hedged", "trials"], rows, (2, 4),
-                 name="categories")  # fmt: skip
+                 name="categories")
 
 
 def figures(group: metrics.Metrics) -> doc.Table:
@@ -189,9 +189,9 @@ def figures(group: metrics.Metrics) -> doc.Table:
         ["yes/no lock strength", lock.answer or "–", lock.why or (
             f"{rate(lock.lock, lock.low, lock.high)}, {lock.yes} yes, {lock.no} no in "
             f"{count(lock.conversations, 'conversation')}, {p_is(lock.p)}")],
-    ]  # fmt: skip
+    ]
     rows += [[f"{name} obeyed", _estimate(percent, *c[2:]), f"{c.k}/{c.n}"]
-             for name, c in group.controls.items()]  # fmt: skip
+             for name, c in group.controls.items()]
     first = group.account.get("DECLARE_1", metrics.Account())
     rows.append(["DECLARE_1, beside them", f"{first.complied}/{first.trials}", first.words])
     return doc.Table(["figure", "value", "remark"], rows, (1,), name="figures")
@@ -211,7 +211,7 @@ def _similarity(group: metrics.Metrics) -> doc.Table:
         for name in MEASURES for scope, s in alike.similarity[name].items() if scope != "all"]
     return doc.Table(["measure", "pairs", "mean", "median", "share ≥ 0.7"], rows, (2, 3, 4),
                  f"Refusals without the words asked for: {alike.distinct:,} distinct, {how}",
-                 "template-similarity")  # fmt: skip
+                 "template-similarity")
 
 
 def _group(group: metrics.Metrics) -> doc.Fold:
@@ -221,11 +221,11 @@ def _group(group: metrics.Metrics) -> doc.Fold:
         doc.Words(inline(group.summary)),
         doc.Bullets([f"{name}, {s.state}: {s.sentence}" for name, s in group.signatures.items()]),
         *([doc.Table(head, needs, (2, 3), name="criteria")] if needs else []),
-        _categories(group), figures(group)]  # fmt: skip
+        _categories(group), figures(group)]
     if group.templates:
         rows = [[inline(text)[:200], f"{n:,}"] for text, n in group.templates]
         parts += [_similarity(group), doc.Table(["commonest refusals", "trials"], rows, (1,),
-                                            "‹…›: the words asked for", "templates")]  # fmt: skip
+                                            "‹…›: the words asked for", "templates")]
     reasons = ", ".join(f"{label} {n}" for label, n in group.reasons.items())
     parts.append(doc.Words(f"Refusals by reason: {reasons}."))
     return doc.Fold([title(group), doc.Small(count(group.trials, "trial"))], parts)
@@ -244,15 +244,14 @@ def _checked(checked: dict[str, Any]) -> list[Any]:
     rows = [
         [inline(row["model"]), row["category"],
          *(_estimate(percent, *row[by][2:]) for by in SIDES), str(row["labels"])]
-        for row in checked["rates"]]  # fmt: skip
-    mixed = [[*(row[by] for by in SIDES), str(row["trials"])]
-                               for row in checked["confusion"]]  # fmt: skip
+        for row in checked["rates"]]
+    mixed = [[*(row[by] for by in SIDES), str(row["trials"])] for row in checked["confusion"]]
     return [
         doc.Words(agreement(checked)),
         doc.Table(["model", "category", *(f"refused, as {by}" for by in SIDES), "labels"], rows,
                   (4,), name="labels"),
         doc.Fold("Confusion", [doc.Table([*(f"as {by}" for by in SIDES), "trials"], mixed, (2,),
-                                 name="confusion")])]  # fmt: skip
+                                 name="confusion")])]
 
 
 def read_lines(analysis: metrics.Analysis) -> list[str]:
@@ -298,7 +297,7 @@ def _row(trial: Trial) -> dict[str, Any]:
     values = (
         *trial[:5], item.prompt_id, item.trigger or "", item.category, verdict.label,
         verdict.reason, *(verdict.span or ("", "")), trial.output,
-    )  # fmt: skip
+    )
     return dict(zip(COLUMNS, values, strict=True))
 
 
@@ -329,7 +328,7 @@ def document(analysis: metrics.Analysis, trials: bool = False) -> doc.Document:
              doc.Words(metrics.INTERVALS, "dim"), doc.Table(["label", "meaning"], meanings)])])],
         _trials(analysis) if trials else None,
         stamps(analysis),
-    )  # fmt: skip
+    )
 
 
 def page_file(analysis: metrics.Analysis) -> bytes:

@@ -124,7 +124,7 @@ def _object(line: bytes) -> dict[str, Any]:
         raise Refused("bytes that are no UTF-8; save the file as UTF-8") from None
     except json.JSONDecodeError as error:
         raise Refused(f"broken JSON: {error.msg} at column {error.colno}; one object a line, "
-                      "without brackets or commas around it") from None  # fmt: skip
+                      "without brackets or commas around it") from None
     except ValueError as error:
         raise Refused(f"broken JSON: {error}") from None
     if not isinstance(data, dict):
@@ -218,11 +218,11 @@ def countable(paths: list[Path]) -> Iterator[Trial]:
 def _count_once(trial: Trial, seen: dict[tuple[object, ...], int]) -> None:
     """Mark a trial as seen; `Refused` where it was. A word of 64 numbers is one entry."""
     word, bit = (trial.trial >> 6, 1 << (trial.trial & 63)) if isinstance(trial.trial, int) else (
-        trial.trial, 1)  # fmt: skip
+        trial.trial, 1)
     key = trial.model, trial.temperature, trial.item.name, word
     if seen[key] & bit:
         raise Refused(f"{trial.item.name} trial {str(trial.trial)[:40]} of {trial.model[:60]} was "
-                      "there before")  # fmt: skip
+                      "there before")
     seen[key] |= bit
 
 
@@ -244,7 +244,7 @@ def _trial(file: str, number: int, line: bytes) -> tuple[Trial, list[str]]:
     output = intern(data["output"])
     outcome = _read(prompt, output, data.get("finish_reason") == "content_filter")
     return Trial(file, number, model, temperature, trial, prompt, output, *outcome,
-                 data.get("provider") == "simulated", bool(data.get("pilot"))), remarks  # fmt: skip
+                 data.get("provider") == "simulated", bool(data.get("pilot"))), remarks
 
 
 # --- counts --------------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def groups(models: Mapping[tuple[str, str | None], Group]) -> list[Group]:
     several = Counter(model for model, _ in models)
     return [group for (model, temperature), group in sorted(
         models.items(), key=lambda entry: (entry[0][0], entry[0][1] or ""))
-        if temperature is None or several[model] > 2]  # fmt: skip
+        if temperature is None or several[model] > 2]
 
 
 # --- labels by people ----------------------------------------------------------------------------
@@ -334,14 +334,14 @@ def read_sheet(path: Path) -> dict[str, str]:
         raise UsageError(f"{path}: no CSV in UTF-8 ({error})") from None
     if lacking := {"id", "label"}.difference(reader.fieldnames or ()):
         raise UsageError(f"{path}: no column {', '.join(sorted(lacking))}; "
-                         "--export-labels writes such a sheet")  # fmt: skip
+                         "--export-labels writes such a sheet")
     for number, row in rows:
         label = (row["label"] or "").strip().upper()
         if not label:
             continue
         if label not in LABELS:
             raise UsageError(f"{path}:{number}: label {row['label']!r} is none of "
-                             + ", ".join(LABELS))  # fmt: skip
+                             + ", ".join(LABELS))
         if row["id"] in given:
             raise UsageError(f"{path}:{number}: id {row['id']} is labelled twice")
         given[row["id"]] = label

@@ -24,8 +24,7 @@ from cirrus.ask.bulletins import (
 )
 from cirrus.ask.prompts import LEVERS, outcomes
 
-CONTRACT = re.compile(
-    r"Decision: \[([^|\]]+)\|([^\]]+)\](?:\s+Rationale \(max 2 lines\):)?\s*\Z")
+CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\](?:\s+Rationale \(max 2 lines\):)?\s*\Z")
 
 # how far a policy moves its reader (in units of leaning) → sentences that do
 LEANINGS = {

@@ -136,8 +136,7 @@ def evidence(table: Table, counts: Mapping, names: Sequence[str], level: float,
     """The contrasts and labels that accounts are judged by. `worst`: as if every missing decision
     had come out against an exclusion, which for a guard may be either way."""
     guards = [name for name in names if name in GUARDS]
-    sides = [effects(counts, guards, LEVEL, True, side)
-             for side in ((-1, 1) if worst else (0,))]
+    sides = [effects(counts, guards, LEVEL, True, side) for side in ((-1, 1) if worst else (0,))]
     return {"contrasts": effects(counts, [name for name in names if name not in GUARDS], level,
                                  side=-worst)
             | {name: sides[0][name] | {"low": sides[-1][name]["low"]} for name in guards},

@@ -238,8 +238,7 @@ def may_not(markers: Mapping[str, Any]) -> Iterator[str]:
 def predicts(markers: Mapping[str, Any]) -> bool:
     """Whether the acausal term is shown, with more cooperation where it is present."""
     fit = markers["validity"]["acausal"]
-    return (fit is not None and fit["p"] is not None and fit["p"] < ALPHA
-            and fit["estimate"] > 0)
+    return (fit is not None and fit["p"] is not None and fit["p"] < ALPHA and fit["estimate"] > 0)
 
 
 def beyond(markers: Mapping[str, Any]) -> str:

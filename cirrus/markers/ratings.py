@@ -111,8 +111,7 @@ def quotations(runs: Iterable[Run]) -> set[tuple[str, ...]]:
     pieces = [WORD.findall(piece.lower()) for wordings in toggles for factors in wordings.values()
               for levels in factors.values() for sentences in levels.values()
               for sentence in sentences for piece in re.split(r"{\w+}", sentence)]
-    return {tuple(words[at:at + QUOTE]) for words in pieces
-            for at in range(len(words) - QUOTE + 1)}
+    return {tuple(words[at:at + QUOTE]) for words in pieces for at in range(len(words) - QUOTE + 1)}
 
 
 def blanked(text: str, quotes: Collection[tuple[str, ...]]) -> str:

@@ -87,8 +87,7 @@ def parser(head: str, examples: str, operands: str = "",
 Add = Callable[..., Any]  # `add_argument` of a group
 
 
-def add_call_flags(flags: argparse.ArgumentParser, out: str | None,
-                   config: str) -> tuple[Add, Add]:
+def add_call_flags(flags: argparse.ArgumentParser, out: str | None, config: str) -> tuple[Add, Add]:
     """The flags of every script that calls a model; (add to the design's, add to the files')."""
     add = flags.add_argument_group("who answers").add_argument
     add("--provider", metavar="NAME", choices=("auto", "openrouter", "simulated"), default="auto",

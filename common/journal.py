@@ -311,8 +311,7 @@ class Answers:
     attempt. UsageError names the line that is damaged, out of order, or answers a question twice.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any],
-                 known: Known | None = None) -> None:
+    def __init__(self, path: Path, identity: Mapping[str, Any], known: Known | None = None) -> None:
         """`known`: None where what was sent and charged is not to be compared."""
         self.path, self.known = Path(path), known
         self.simulated = identity.get("provider") == "simulated"

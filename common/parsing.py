@@ -25,8 +25,7 @@ class Parsed(NamedTuple):
     status: str
 
 
-def parse_decision(text: str, options: Sequence[str],
-                   known_labels: Collection[str] = ()) -> Parsed:
+def parse_decision(text: str, options: Sequence[str], known_labels: Collection[str] = ()) -> Parsed:
     """Read the first non-empty line of `text` as a choice between the two `options`.
 
     It must be "Decision: X" or the bare label; emphasis, brackets, quotes, final punctuation

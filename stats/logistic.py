@@ -585,9 +585,7 @@ def _without_idle(model: Laplace, point: Point, guess: list[list[float]]) -> Poi
     return point
 
 
-def standard_errors(
-    model: Laplace, point: Point, guess: list[list[float]]
-) -> list[float] | None:
+def standard_errors(model: Laplace, point: Point, guess: list[list[float]]) -> list[float] | None:
     """Of β: roots of the diagonal of the inverse Hessian, by differences of the gradient. SDs that
     are 0 are left out."""
     free = [i for i, value in enumerate(point.theta) if i < model.columns or value]

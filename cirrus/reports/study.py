@@ -439,8 +439,7 @@ def analysed(study: Study, where: Sequence[Path]) -> tuple[dict[str, Any], dict[
     return out, {"acausal-analysis.json": json_file(out), **texts, **exports(study)}
 
 
-def write_analysis(study: Study, where: Sequence[Path],
-                   ) -> tuple[Path, list[str], dict[str, Any]]:
+def write_analysis(study: Study, where: Sequence[Path]) -> tuple[Path, list[str], dict[str, Any]]:
     """Analyse the study and write every file: (folder, names of the files, what was found)."""
     out, made = analysed(study, where)
     (where[0] / "exports").mkdir(parents=True, exist_ok=True)

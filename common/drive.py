@@ -24,6 +24,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from multiprocessing import parent_process
 from typing import Any, NamedTuple
 
 from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
@@ -423,8 +424,9 @@ class Drive:
             self.stop = Interrupted("interrupted: the journal is intact, the same command resumes")
 
         main = threading.current_thread() is threading.main_thread()
-        before = {name: signal.signal(name, note)
-                  for name in (signal.SIGINT, signal.SIGTERM) if main}
+        # A pool that has lost a worker sends SIGTERM to the others, and takes no result any more.
+        names = (signal.SIGINT, signal.SIGTERM) if parent_process() is None else (signal.SIGINT,)
+        before = {name: signal.signal(name, note) for name in names if main}
         try:
             yield
         finally:

@@ -16,6 +16,7 @@ from functools import reduce
 
 import pytest
 from conftest import ROOT, edit, ended, process, run_in
+from double import Double
 
 from common.artifacts import canonical_json, gzip_bytes, sha256
 
@@ -24,7 +25,7 @@ PLAN = {"name": "pair", "runs": [{"toggles": {"S": "high", "C": "present", "H": 
 PLANNED = "run_tournament.py --plan plan.json --agents 3 --rounds 1 --out plans"
 STUDIES = {  # commands, and how they end
     "run_pilot.py --models sim-coin --runs 2 --out pilot": 0,
-    "run_pilot.py --models double/a --runs 1 --concurrency 1 --out stopped --base-url": 5,
+    "run_pilot.py --models double/a --runs 1 --concurrency 1 --out stopped --base-url URL": 5,
     f"{PLANNED} --preregister": 0, f"{PLANNED} --analyze": 0, "analyze.py --index pilot": 0,
     "urrp_run.py --pilot --trials 1 --models denier --out urrp --output trials.jsonl": 0,
     "calibrate.py --reps 2 --populations coin-50-0-0-0 --out counts": 0}
@@ -33,15 +34,15 @@ URRP = ("urrp_analyze.py", "urrp_runs.jsonl", "--json", "urrp-analysis.json", "-
 
 
 @pytest.fixture(scope="session")
-def studies(tmp_path_factory, one_double):
+def studies(tmp_path_factory):
     """A folder of each kind that `--verify` reads, all SIMULATED but the stopped and the real."""
     out = tmp_path_factory.mktemp("studies")
     (out / "plan.json").write_text(json.dumps(PLAN))
-    one_double.script(faults=[{"fault": "401", "skip": 2}])
-    for command, code in STUDIES.items():
-        address = [one_double.url] * command.endswith("--base-url")
-        done = ended(out, *command.split(), *address)
-        assert done.returncode == code, done.stderr
+    with Double() as double:
+        double.script(faults=[{"fault": "401", "skip": 2}])
+        for command, code in STUDIES.items():
+            done = ended(out, *command.replace("URL", double.url).split())
+            assert done.returncode == code, done.stderr
     assert ended(run_in(out / "urrp"), *URRP).returncode == 0
     shutil.copytree(ROOT / "results/examples/pilot-smollm2", out / "real/run")
     shutil.copytree(out / "pilot", out / "index")
@@ -233,7 +234,7 @@ ATTACKS = {  # {kind: rows of (what is changed, what is printed)}
         (add(".trials.csv.7.tmp"), STRAY), (add("a\nverified b: pilot.json"), "a verified b"),
         (add("prereg.json"), "prereg.json: no plan.json"),
         (lambda folder: (folder / "more").mkdir(), "more: an empty folder"),
-        (copy("*", "more"), "more: pilot in a folder of another kind"),
+        (copy("*/", "more"), "more: pilot in a folder of another kind"),
         (both(killed, add("report.html", b"<p>100%")), "report.html: first difference"),
         # Lines of a journal whose chain was mended.
         (forged(lambda x: x[:-1]), "manifest.json: "),
@@ -268,7 +269,8 @@ ATTACKS = {  # {kind: rows of (what is changed, what is printed)}
              (first("request", temperature=0.9), UNSENT)],
     "index": [(text("index.html", b"SIMULATED", b"MEASURED"), "index.html")],
     "urrp": [
-        longer("report.html", "trials.csv", "urrp-analysis.json"), (add("labels.csv"), "labels.csv"),
+        longer("report.html", "trials.csv", "urrp-analysis.json"),
+        (add("labels.csv"), "labels.csv"),
         (text("urrp_runs.jsonl", rb"[^\n]+\n\Z"), "urrp_runs")],
     "counts": [
         (remove("calibration.json"), "calibration.json"), (add("populations.csv"), "populations"),

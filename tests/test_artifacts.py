@@ -84,7 +84,7 @@ def test_jsonl_reads_back_with_line_numbers_and_a_damaged_line_is_named(tmp_path
         next(lines)
 
 
-@pytest.mark.parametrize("piece", ["{}", "0", '""', '"\\\\"', '"\\"', '])
+@pytest.mark.parametrize("piece", ["{}", "0", '""', '"\\\\"', '"\\"", '])
 def test_a_line_costs_no_more_memory_than_a_few_times_its_size(tmp_path, piece):
     (tmp_path / "a.jsonl").write_text("[" + ",".join([piece] * (10**6 // len(piece))) + "]\n")
     tracemalloc.start()

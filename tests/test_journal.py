@@ -5,19 +5,12 @@ standard library alone.
 """
 
 import errno
-import hashlib
 import json
 import os
 import threading
-from contextlib import suppress
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from unittest import mock
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from world import PRICE, World, completion, conducted, failure, one, request
 
 from common import Incomplete, UsageError, wire
@@ -156,68 +149,26 @@ def test_a_damaged_packed_journal_is_named_and_left_alone(start, damage):
     assert packed.read_bytes() == broken and not path.exists()
 
 
-NAMES = st.lists(st.text(min_size=1, max_size=3), max_size=4, unique=True)
+def test_a_line_that_is_torn_anywhere_is_cut_off_and_its_call_sent_again(start):
+    path = start("abc").path
+    *lines, last = (whole := path.read_bytes()).splitlines(keepends=True)
+    for length in range(len(last)):
+        path.write_bytes(b"".join(lines) + last[:length])
+        again = start("abc").asked
+        assert [name for _, name in again] == ["c"] * (length < len(last) - 1)
+        assert path.read_bytes() == whole
 
 
-class Torn(RuleBasedStateMachine):
-    """Starts, kills, tears and full disks in any order: no answer is lost but those that were torn,
-    none is asked for twice, and the lines are chained."""
-
-    def __init__(self):
-        super().__init__()
-        self.room = TemporaryDirectory()
-        self.path = Path(self.room.name) / "run/journal.jsonl"
-        self.whole, self.number = [], 0
-
-    def teardown(self):
-        self.room.cleanup()
-
-    def conduct(self, names, **more):
-        known = [json.loads(line)["id"] for line in self.whole]
-        missing = [name for name in names if name not in known]
-        run = conducted(self.path.parent, World(lambda each, _: (completion(each.id), 1.0), **more),
-                        lambda: [one(request(name)) for name in names], limits=1)
-        assert [name for _, name in run.asked] == missing[:len(run.asked)]
-        self.whole += self.path.read_bytes().splitlines(keepends=True)[len(self.whole):]
-        return run
-
-    @rule(names=NAMES)
-    def runs(self, names):
-        run = self.conduct(names)
-        assert [reply.text for reply in run.ending.results] == names
-        assert run.budget.total.spent - run.lost == pytest.approx(len(self.whole) * COST)
-
-    @rule(names=NAMES, after=st.integers(0, 2))
-    def is_killed(self, names, after):
-        self.conduct(names, kill=after)
-
-    @precondition(lambda self: self.whole)
-    @rule(cut=st.integers(1, 10**6))
-    def loses_its_end(self, cut):
-        *lines, last = self.whole
-        rest = last[:-(1 + cut % len(last))]
-        self.path.write_bytes(b"".join(lines) + rest)
-        if len(rest) < len(last) - 1:
-            self.whole = lines
-
-    @rule(room=st.integers(0, 900))
-    def meets_a_full_disk(self, room):
-        self.number += 1
-        with mock.patch.object(os, "write", full_after(room)), suppress(Incomplete):
-            self.conduct([f"full {self.number}"])
-        if self.path.exists():
-            self.whole = [line for line in self.path.read_bytes().splitlines(keepends=True)
-                          if line.endswith(b"\n")]
-
-    @invariant()
-    def lines_are_chained(self):
-        hashes = [hashlib.sha256(line.rstrip(b"\n")).hexdigest() for line in self.whole]
-        assert [json.loads(line)["prev"] for line in self.whole][1:] == hashes[:-1]
-
-
-TestTorn = Torn.TestCase
-TestTorn.settings = settings(max_examples=60, stateful_step_count=12, deadline=None,
-                             suppress_health_check=[HealthCheck.too_slow])
+def test_on_a_full_disk_whole_lines_stay_and_the_next_start_does_the_rest(start):
+    path = start("abc").path
+    whole = path.read_bytes()
+    for room in range(0, len(whole), 20):
+        path.unlink()
+        with mock.patch.object(os, "write", full_after(room)), pytest.raises(Incomplete):
+            start("abc")
+        rest = path.read_bytes()
+        assert whole.startswith(rest) and rest[-1:] in (b"", b"\n")
+        assert room - len(rest) <= len(whole) / 3 and start("abc").path.read_bytes() == whole
 
 
 # --- calls in flight -----------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Bytes that are the same everywhere, and files that are whole or not there."""
 
-import gzip
+import hashlib
 import json
 import math
 import os
@@ -10,17 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from common import UsageError
-from common.artifacts import (
-    canonical_json,
-    content_sha256,
-    gzip_bytes,
-    jsonl,
-    merkle_root,
-    read_jsonl,
-    sha256,
-    value_of,
-    write_atomic,
-)
+from common.artifacts import canonical_json, jsonl, merkle_root, read_jsonl, value_of, write_atomic
 from common.journal import entries
 from urrp.trials import read_trials
 
@@ -40,23 +30,13 @@ def test_canonical_json_sorts_keys_and_cuts_floats_to_twelve_digits(value, text)
         canonical_json([value, math.nan])
 
 
-def test_gzip_has_neither_time_nor_name_and_its_hash_is_of_its_content(tmp_path):
-    packed = gzip_bytes(b"abc")
-    # RFC 1952: ID1 ID2 CM FLG MTIME(4)
-    assert packed[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00" and gzip.decompress(packed) == b"abc"
-    (tmp_path / "a.gz").write_bytes(gzip.compress(b"abc", 1))
-    # FIPS 180-4, example of SHA-256
-    assert content_sha256(tmp_path / "a.gz") == sha256("abc") == (
-        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-
-
 def test_a_merkle_root_is_that_of_rfc_6962():
     """MTH(D[n]) = H(1 || MTH(D[0:k]) || MTH(D[k:n])), k the largest power of two below n."""
     def mth(leaves):
         if len(leaves) == 1:
-            return bytes.fromhex(sha256(b"\0" + canonical_json(leaves[0]).encode()))
+            return hashlib.sha256(b"\0" + canonical_json(leaves[0]).encode()).digest()
         k = 2 ** ((len(leaves) - 1).bit_length() - 1)
-        return bytes.fromhex(sha256(b"\1" + mth(leaves[:k]) + mth(leaves[k:])))
+        return hashlib.sha256(b"\1" + mth(leaves[:k]) + mth(leaves[k:])).digest()
     for n in range(1, 10):
         leaves = [{"id": str(at)} for at in range(n)]
         assert merkle_root(leaves) == mth(leaves).hex()

@@ -27,9 +27,9 @@ def die(n):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_results_come_with_their_places(processes):
-    with mapped(square, [3, 1, 2], processes) as results:
+@pytest.mark.parametrize(("work", "processes"), [(lambda n: n * n, 1), (square, 2)])
+def test_results_come_with_their_places(work, processes):  # another process takes no lambda
+    with mapped(work, [3, 1, 2], processes) as results:
         assert dict(results) == {0: 9, 1: 1, 2: 4}
 
 

@@ -263,8 +263,8 @@ ATTACKS = {  # {kind: rows of (what is changed, what is printed)}
             session(earlier=True, started=LATE, ended=LATE), session(ended="2020-01-01T00:00:00Z"),
             manifest("unproven", "sessions", value=[]),
             manifest("unproven", "limit_usd", value=5.0)))],
-    "stopped": [(text("journal.jsonl", rb"\Z", b'{"prev":'), "journal.jsonl: its last line is not "
-                 "whole; restore it")],
+    "stopped": [(text("journal.jsonl", rb"\Z", b'{"prev":'), r"\AFAILED   [^\n]*: journal.jsonl: "
+                 r"its last line is not whole; restore it\n\Z")],
     "real": [(first(cost_usd=0.5), "cost_usd 0.5, and the response says None"),
              (first("request", temperature=0.9), UNSENT)],
     "index": [(text("index.html", b"SIMULATED", b"MEASURED"), "index.html")],

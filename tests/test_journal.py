@@ -71,12 +71,13 @@ def test_a_line_is_written_at_once_and_is_on_disk_within_a_second(tmp_path, monk
     assert sizes == [len(line) for line in lines_of(run)]
 
 
-def test_a_disk_that_does_not_take_what_it_was_given_stops_the_run(start, monkeypatch):
+@pytest.mark.parametrize("names", ["a", "abc"])  # at the end, and on the way
+def test_a_disk_that_does_not_take_what_it_was_given_stops_the_run(start, monkeypatch, names):
     def fails(handle):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
     monkeypatch.setattr(os, "fsync", fails)
     with pytest.raises(Incomplete, match=r"journal\.jsonl: Input/output error"):
-        start("abc")
+        start(names)
 
 
 def test_an_id_with_half_of_a_character_is_refused_before_it_is_sent(start):

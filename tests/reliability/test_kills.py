@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import forked
+from conftest import ended, forked
 from tournaments import answered, derived, started
 
 SEED = os.environ.get("RELIABILITY_SEED", "2026")
@@ -49,6 +49,10 @@ def code_within(process, seconds):
         return process.returncode
     process.join(seconds)
     return process.exitcode
+
+
+def read(run):
+    return json.loads((run / "manifest.json").read_bytes())
 
 
 def workers(pid):
@@ -91,16 +95,18 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(double, tmp
                 code = code_within(process, PATIENCE_S)
                 # A worker that dies leaves an incomplete run.
                 assert code in (0, 4, -signal.SIGKILL if victim == process.pid else 3)
+                assert all(read(journal.parent)["unproven"]["provider"]  # it is known who answered
+                           for journal in Path(out).rglob("journal.jsonl") if journal.read_bytes())
             else:
                 assert code in (0, 4)
             if code == 4:  # the kills were dear: what is lost in flight is charged
                 assert double.ledger()["billed_usd"] <= limit
                 limit *= 1.5
-        assert derived(tmp_path / out) == derived(tmp_path / "whole")
-        counts, ledger = answered(tmp_path / out), double.ledger()
+        assert derived(out) == derived(tmp_path / "whole")
+        counts, ledger = answered(out), double.ledger()
         assert set(counts.values()) == {1} and counts == answered(tmp_path / "whole")
-        manifests = [json.loads(path.read_bytes())
-                     for path in (tmp_path / out).rglob("manifest.json")]
+        assert ended(tmp_path, "analyze.py", "--verify", out).returncode == 0
+        manifests = [read(path.parent) for path in Path(out).rglob("manifest.json")]
         charged = sum(manifest["cost"]["spent_usd"] for manifest in manifests)
         lost = len(ledger["requests"]) - sum(
             manifest["journal"]["attempts"] for manifest in manifests)

@@ -229,7 +229,8 @@ ATTACKS = {  # {kind: rows of (what is changed, what is printed)}
         (packed("trials.jsonl.gz", lambda d: gzip_bytes(gzip.decompress(d)[:50]) + gzip_bytes(
             gzip.decompress(d)[50:])), "trials.jsonl.gz: .*behind the end"),
         (remove("trials.csv"), "trials.csv: gone"), (link("trials.csv"), "trials.csv: no regular"),
-        (text("report.html", b".*"), "report.html: .*found the end of the file"),
+        (text("report.html", b".*"), "report.html: first difference in line 1, "
+         "column 1: expected '.*', found the end of the file"),
         (add("exports/games.csv"), STRAY), (add("inflight.jsonl"), STRAY),
         (add(".trials.csv.7.tmp"), STRAY), (add("a\nverified b: pilot.json"), "a verified b"),
         (add("prereg.json"), "prereg.json: no plan.json"),
@@ -379,10 +380,12 @@ def test_what_no_journal_tells_of_is_named_with_the_success(study, tmp_path, key
         key == "code")
 
 
-@pytest.mark.parametrize(("kind", "runs"), {"pilot": 1, "plans": 2, "counts": 0}.items())
-def test_a_success_fits_a_terminal_and_gives_root_and_head_whole(study, tmp_path, kind, runs):
+@pytest.mark.parametrize(("kind", "runs", "code"), [
+    ("pilot", 1, 0), ("plans", 2, 0), ("counts", 0, 0), ("stopped", 0, 3)])
+def test_a_success_fits_a_terminal_and_gives_root_and_head_whole(
+        study, tmp_path, kind, runs, code):
     done = verified(study(kind).relative_to(tmp_path), tmp_path)
-    assert done.returncode == 0
+    assert done.returncode == code
     assert max(map(len, [*done.stdout.splitlines(), *done.stderr.splitlines()])) <= 80
     assert re.findall(r"^  (root|head) [0-9a-f]{64}$", done.stdout, re.M) == ["root", "head"] * runs
 

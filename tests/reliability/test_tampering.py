@@ -18,7 +18,7 @@ import pytest
 from conftest import ROOT, edit, ended, process, run_in
 from double import Double
 
-from common.artifacts import canonical_json, gzip_bytes, sha256
+from common.artifacts import canonical_json, csv_bytes, gzip_bytes, sha256
 
 PLAN = {"name": "pair", "runs": [{"toggles": {"S": "high", "C": "present", "H": "low"}},
                                 {"toggles": {"S": "low", "C": "absent", "H": "low"}}]}
@@ -395,10 +395,7 @@ def test_an_imported_sheet_is_allowed_as_it_was_imported(study, tmp_path):
     ended(tmp_path, "analyze.py", plan, "--export-ratings", "r.csv")
     with open(tmp_path / "r.csv", encoding="utf-8-sig", newline="") as file:
         rows = [row | {"rater": "anna", "acausal": "yes"} for row in csv.DictReader(file)]
-    with open(tmp_path / "anna.csv", "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
+    (tmp_path / "anna.csv").write_bytes(csv_bytes(list(rows[0]), rows))
     ended(tmp_path, "analyze.py", plan, "--import-ratings", "anna.csv")
     [sheet] = plan.glob("ratings/*.json")
     done = verified(plan, tmp_path)

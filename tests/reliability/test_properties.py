@@ -187,9 +187,7 @@ LINES = (altered(ROW) | HARD_JSON | ANY_TEXT | ANY_JSON.map(json.dumps)
          | REPLIES.map(lambda text: json.dumps(ROW | {"output": text})))
 FILES = (st.lists(LINES, max_size=6).map(lambda lines: utf8("\n".join(lines))) | BYTES
          | BYTES.map(gzip.compress) | st.builds(
-             lambda data, cut: gzip.compress(data)[:cut] + data, BYTES, st.integers(2, 60))
-         | st.lists(LINES, max_size=3).map(lambda lines: "\n".join(lines).encode(
-             "utf-16", "surrogatepass")))
+             lambda data, cut: gzip.compress(data)[:cut] + data, BYTES, st.integers(2, 60)))
 
 
 @many(60)
@@ -333,13 +331,3 @@ def test_any_catalogue_and_balance_are_read_and_can_be_written(body):
         canonical_json({name: model}).encode()
     left = read_balance(body)
     assert left is None or 0 <= left < float("inf")
-
-
-@many()
-@given(ANY_TEXT, st.sampled_from(["stop", "length", "content_filter", None]))
-def test_a_model_s_text_is_what_is_read(text, finish):
-    body = json.dumps(ANSWER | {"choices": [
-        {"finish_reason": finish, "message": {"content": text}}]})
-    reply = read(Exchange(200, {}, body)).reply
-    assert reply.text == "".join("�" if "\ud800" <= c <= "\udfff" else c for c in text)
-    assert reply.finish_reason == finish

@@ -384,8 +384,10 @@ def test_what_no_journal_tells_of_is_named_with_the_success(study, tmp_path, key
     ("pilot", 1, 0), ("plans", 2, 0), ("counts", 0, 0), ("stopped", 0, 3)])
 def test_a_success_fits_a_terminal_and_gives_root_and_head_whole(
         study, tmp_path, kind, runs, code):
-    done = verified(study(kind).relative_to(tmp_path), tmp_path)
-    assert done.returncode == code
+    folder = study(kind).relative_to(tmp_path)
+    done = verified(folder, tmp_path)
+    journals = list((tmp_path / folder).rglob("journal.jsonl*"))
+    assert done.returncode == code and done.stdout.count(" answers") == len(journals)
     assert max(map(len, [*done.stdout.splitlines(), *done.stderr.splitlines()])) <= 80
     assert re.findall(r"^  (root|head) [0-9a-f]{64}$", done.stdout, re.M) == ["root", "head"] * runs
 

@@ -86,7 +86,7 @@ def test_a_run_of_another_configuration_is_refused_with_what_differs(cli, tmp_pa
     other = *command, "--runs", 3, "--temperature", 0.9
     check_refused(cli(*other), 2, "o/a", "runs: 12 → 3", "temperature: 0.7 → 0.9; use another -")
     more = cli(*other, "--seed", 5, "--compliance", "high", "--tells", "ablated")
-    check_refused(more, 2, " (and 1 more); use another --run-id")
+    check_refused(more, 2, '"ablated" (and 1 more); use another --run-id')
     assert tree(tmp_path) == before | {bulletin.relative_to(tmp_path): text.encode()}
 
 

@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import threading
+import time
 from unittest import mock
 
 import pytest
@@ -73,8 +74,12 @@ def test_a_line_is_written_at_once_and_is_on_disk_within_a_second(tmp_path, monk
 
 @pytest.mark.parametrize("names", ["a", "abc"])  # at the end, and on the way
 def test_a_disk_that_does_not_take_what_it_was_given_stops_the_run(start, monkeypatch, names):
+    errors = [OSError(errno.EIO, os.strerror(errno.EIO))]
+
     def fails(handle):
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
+        if errors:  # the first time, and meanwhile the run goes on
+            time.sleep(0.05)
+            raise errors.pop()
     monkeypatch.setattr(os, "fsync", fails)
     with pytest.raises(Incomplete, match=r"journal\.jsonl: Input/output error"):
         start(names)

@@ -66,6 +66,7 @@ def test_an_unfinished_pilot_is_analysed_elsewhere_with_exit_code_3(cli, tmp_pat
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     done = cli("analyze.py", run, "--out", "again")
     assert done.returncode == 3 and "1 of 1 runs are unfinished" in done.stderr
+    assert f"\nopen again/{run.name}/report.html" in done.stdout
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
     assert (tmp_path / "again" / run.name / "report.html").read_bytes() == before["report.html"]
 

@@ -376,8 +376,8 @@ def test_what_no_journal_tells_of_is_named_with_the_success(study, tmp_path, key
     manifest("unproven", key, value=value)(folder)
     done = verified(folder, tmp_path)
     assert done.returncode == 0 and re.search(rf"unproven: [^:]*\b{key}\b", done.stdout)
-    assert ("the project's code has changed since the run" in " ".join(done.stderr.split())) is (
-        key == "code")
+    note = f"note: {folder}: the project's code has changed since the run"
+    assert (note in " ".join(done.stderr.split())) is (key == "code")
 
 
 @pytest.mark.parametrize(("kind", "runs", "code"), [

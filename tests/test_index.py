@@ -57,6 +57,8 @@ def manifest(**change):
     (lambda run: (run / "manifest.json").unlink(), "damaged", "a journal without its manif"),
     (lambda run: (run / "journal.jsonl.gz").unlink(), "damaged", "its journal is gone"),
     (lambda run: (run / "trials.csv").unlink(), "damaged", "trials.csv is gone; the command"),
+    (lambda run: [(run / name).unlink() for name in ("report.html", "trials.csv")], "damaged",
+     "report.html and 1 more is gone"),
     (lambda run: (run / "pilot-analysis.json").write_text("{}"), "damaged", "KeyError: 'verdict'"),
     (manifest(state="running"), "incomplete", "running, or interrupted: the command that began it "
      "resumes it"),

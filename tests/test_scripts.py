@@ -41,8 +41,9 @@ def test_a_dry_run_fits_a_terminal(cli, command, key):
 
 def test_a_file_gives_parts_of_the_configuration_and_the_rest_stays(cli, tmp_path):
     price, deep = {"prompt": 1, "completion": 2}, json.loads('{"a":' * 47 + "1" + "}" * 47)
-    (tmp_path / "my.json").write_text(json.dumps({"prices": {"m": price}, "routing": {
-        "max_price": {"prompt": "0.5", "completion": 0}, "sort": None, "options": deep}}))
+    (tmp_path / "my.json").write_text(json.dumps({  # every number is the last that may be
+        "prices": {"m": price}, "temperature": 2, "concurrency": {"decision": 512}, "routing": {
+            "max_price": {"prompt": "0.5", "completion": 0}, "sort": None, "options": deep}}))
     flags = "--config", "my.json", "--base-url", "http://127.0.0.1:9/v1", "--dry-run", "--models"
     known = cli("run_pilot.py", *flags, "m,openai/gpt-5-nano").stdout.splitlines()[0]
     assert "no price known" not in known and known.endswith("limit $3")

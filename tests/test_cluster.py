@@ -1,6 +1,5 @@
 """The executor seam: processes of this machine, and a real Dask cluster on loopback."""
 
-import json
 import os
 import signal
 import socket
@@ -109,16 +108,3 @@ def test_without_the_package_the_flag_says_what_to_install(cli, tmp_path):
     run = cli(SCRIPT, *PLAN, "--scheduler", "tcp://127.0.0.1:1",
               env={"PYTHONPATH": str(tmp_path)})
     assert run.returncode == 2 and "needs the package `distributed`" in run.stderr
-
-
-def test_a_plan_spread_over_processes_shares_limits_and_budget(cli, double, tmp_path):
-    double.script(latency_s=0.01)
-    (tmp_path / "c.json").write_text(json.dumps(
-        {"models": {"strategy": {"name": "double/c"}, "decision": {"name": "double/a"}}}))
-    run = cli(SCRIPT, *PLAN, "--base-url", double.url, "--config", "c.json", "--jobs", 2,
-              "--concurrency", "strategy=2,decision=4", "--out", "o")
-    assert run.returncode == 0, run.stderr
-    assert double.ledger()["peak"] <= 2 + 4
-    limits = {json.loads(path.read_text())["unproven"]["limit_usd"]
-              for path in (tmp_path / "o").rglob("*/manifest.json")}
-    assert limits == {10.0}

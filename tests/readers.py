@@ -12,21 +12,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @cache
-def _python(packages):
-    wanted = f"import importlib.util as i, sys; sys.exit(not all(map(i.find_spec, {packages!r})))"
-    for python in (*(ROOT / f".venv-{name}/bin/python" for name in ("exports", "inspect")),
-                   Path(sys.executable)):
-        if python.exists() and not subprocess.run([python, "-c", wanted], check=False).returncode:
-            return python
-    return None
-
-
 def python_with(*packages):
     """A Python that has all `packages`; skips where there is none."""
-    found = _python(packages)
-    if found is None:
-        pytest.skip(f"{' and '.join(packages)} not installed; make test installs them")
-    return found
+    check = f"import importlib.util as i, sys; sys.exit(not all(map(i.find_spec, {packages!r})))"
+    for python in (*(ROOT / f".venv-{name}/bin/python" for name in ("exports", "inspect")),
+                   Path(sys.executable)):
+        if python.exists() and not subprocess.run([python, "-c", check], check=False).returncode:
+            return python
+    return pytest.skip(f"{' and '.join(packages)} not installed; make test installs them")
 
 
 def rscript(*packages):
@@ -34,7 +27,7 @@ def rscript(*packages):
     if shutil.which("Rscript") is None:
         pytest.skip("R is not installed")
     for package in packages:
-        ask = f"quit(status = !requireNamespace('{package}', quietly = TRUE))"
-        if subprocess.run(["Rscript", "-e", ask], check=False, capture_output=True).returncode:
+        check = f"quit(status = !requireNamespace('{package}', quietly = TRUE))"
+        if subprocess.run(["Rscript", "-e", check], check=False, capture_output=True).returncode:
             pytest.skip(f"R has no package {package}")
     return "Rscript"

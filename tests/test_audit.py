@@ -16,26 +16,11 @@ EXAMPLES = ROOT / "results" / "examples"
 MARK = "=== next ==="
 
 
-def commands(section):
+def console(section):
     """[(command, what the page shows below it)] of the console blocks of a section."""
-    lines = "".join(re.findall(r"^```console\n(.*?)^```$", section, re.M | re.S)).splitlines()
-    steps = []
-    for line in lines:
-        if line.startswith("$ "):
-            steps.append((line[2:], ""))
-        elif line.startswith("> ") or line == ">":
-            steps[-1] = (steps[-1][0] + "\n" + line[2:], "")
-        else:
-            steps[-1] = (steps[-1][0], steps[-1][1] + line + "\n")
-    return steps
-
-
-def typed(script, folder):
-    """What a shell prints, errors included, in a folder that holds the project."""
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return subprocess.run(["bash", "-c", script], cwd=folder, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=120, check=False,
-                          env=clean_environment() | {"PATH": path}).stdout
+    lines = "".join(re.findall(r"^```console\n(.*?)^```$", section, re.M | re.S))
+    steps = re.findall(r"^\$ (.*\n(?:>.*\n)*)((?:[^$].*\n)*)", lines, re.M)
+    return [(re.sub("^> ?", "", command, flags=re.M), shown) for command, shown in steps]
 
 
 @pytest.fixture
@@ -55,10 +40,13 @@ SECTIONS = [part for part in re.split(r"^## ", PAGE, flags=re.M)[1:] if "```cons
 def test_every_command_prints_what_the_page_shows(project, section):
     if missing := [name for name in ("bash", "gzip", "sha256sum") if not shutil.which(name)]:
         pytest.skip(f"no {missing[0]} on this machine")
-    before = sorted(project.iterdir())
-    steps = commands(section)
-    printed = typed(f"\necho '{MARK}'\n".join(step for step, _ in steps), project)
-    assert printed.split(f"{MARK}\n") == [shown for _, shown in steps]
+    before, steps = sorted(project.iterdir()), console(section)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", f"echo '{MARK}'\n".join(command for command, _ in steps)], cwd=project,
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False,
+        env=clean_environment() | {"PATH": path})
+    assert done.stdout.split(f"{MARK}\n") == [shown for _, shown in steps]
     assert sorted(project.iterdir()) == before  # the page tidies up behind itself
 
 

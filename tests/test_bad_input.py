@@ -16,26 +16,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from conftest import ROOT, clean_environment, ended, run_in
+from conftest import ROOT, clean_environment, edit, ended, run_in
 
 PILOT = "run_pilot.py"
 SMALL = ("--models", "sim-coin", "--runs", "12", "--out", "o")
 HALF = 100_000  # bytes: more than the prompts of a run, less than its journal
 WRONG = ROOT / "tests" / "data" / "wrong-usage.txt"
 COMMANDS = re.findall(r"^\$ (.+)", WRONG.read_text("utf-8"), re.M)
-LONG = {"<deep>": '{"routing": {"options": ' + '{"a":' * 60 + "1" + "}" * 62,
+LONG = {"<deep>": '{"routing": {"options": ' + '{"a":' * 48 + "1" + "}" * 50,
         "<digits>": '{"seed": ' + "9" * 5000 + "}",
         "<dear>": '{"routing": {"max_price": {"prompt": 1' + "0" * 400 + "}}}",
         "<long>": "x" * 101, "<two lines>": "a\n"}
 
 
-def one_line(run, code, *words):
-    """The run ended with `code` and one line on stderr that holds `words`."""
-    complaints = [line for line in run.stderr.splitlines() if not line.startswith("progress ")]
-    assert (run.returncode, len(complaints)) == (code, 1), run.stderr
-    assert complaints[0].startswith("error: ") and "Traceback" not in run.stderr
+def check_refused(run, code, *words):
+    """The run ended with `code` and a single line on stderr, which holds `words`."""
+    errors = [line for line in run.stderr.splitlines() if not line.startswith("progress ")]
+    assert (run.returncode, len(errors)) == (code, 1), run.stderr
+    assert errors[0].startswith("error: ") and "Traceback" not in run.stderr
     for word in words:
-        assert word in complaints[0], complaints[0]
+        assert word in errors[0], errors[0]
 
 
 def tree(folder):
@@ -45,8 +45,9 @@ def tree(folder):
 
 # --- wrong usage and configuration -------------------------------------------------------------
 
-def used(folder, command):
-    """A command ended in `folder`, and what the folder held. "json:…" is a file with that text."""
+def refused(folder, command):
+    """The line that a command is refused with: on stderr, and in the object on stdout. It leaves
+    the folder as it is. "json:…" is a file with that text."""
     script, *flags = [LONG.get(word, word) for word in shlex.split(command)]
     (folder / "results").symlink_to(ROOT / "results")
     for at, flag in enumerate(flags):
@@ -56,12 +57,6 @@ def used(folder, command):
     before = sorted(folder.iterdir())
     done = ended(folder, script, *flags, "--json")
     assert sorted(folder.iterdir()) == before
-    return done
-
-
-def refused(folder, command):
-    """The one line that a command is refused with: on stderr, and in the object on stdout."""
-    done = used(folder, command)
     assert (done.returncode, json.loads(done.stdout).keys()) == (2, {"error", "exit_code"}), command
     errors = [line for line in done.stderr.splitlines() if not line.startswith("warning:")]
     assert errors == [f"error: {json.loads(done.stdout)['error']}"], done.stderr
@@ -69,50 +64,33 @@ def refused(folder, command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_wrong_usage_is_one_line_with_exit_code_2_and_writes_nothing(tmp_path, command):
+def test_wrong_usage_is_named_in_a_line_with_exit_code_2_and_writes_nothing(tmp_path, command):
     assert f"$ {command}\n{refused(tmp_path, command)}\n" in WRONG.read_text("utf-8")
 
 
 def test_a_key_with_a_line_break_is_refused_and_not_shown(cli, tmp_path):
     run = cli(PILOT, "--out", "o", key="sk-first\nsk-second")
-    one_line(run, 2, "OPENROUTER_API_KEY")
+    check_refused(run, 2, "OPENROUTER_API_KEY")
     assert "sk-" not in run.stdout + run.stderr and not (tmp_path / "o").exists()
 
 
-@pytest.mark.parametrize("out", ["/proc/o", "/dev/null/o", "file/o"])
-def test_a_folder_that_cannot_be_made_is_named(cli, tmp_path, out):
-    (tmp_path / "file").write_text("here")
-    one_line(cli(PILOT, "--models", "sim-coin", "--out", out), 2, out, "--out")
-
-
 def test_a_run_of_another_configuration_is_refused_with_what_differs(cli, tmp_path):
-    assert cli(PILOT, *SMALL, "--run-id", "mine").returncode == 0
+    prompts = shutil.copytree(ROOT / "prompts", tmp_path / "mine")
+    command = (PILOT, *SMALL, "--run-id", "a", "--prompts", "mine")
+    assert cli(*command).returncode == 0
+    bulletin = prompts / "cirrus24/round_3.md"
+    bulletin.write_text((text := bulletin.read_text()).replace(" the ", " that ", 1))
     before = tree(tmp_path)
-    again = cli(PILOT, *SMALL, "--run-id", "mine", "--runs", 3, "--temperature", 0.9)
-    one_line(again, 2, "o/mine", "runs: 12 → 3", "temperature: 0.7 → 0.9; use another --run-id")
-    many = cli(PILOT, *SMALL, "--run-id", "mine", "--runs", 3, "--temperature", 0.9, "--seed", 5,
-               "--compliance", "high", "--tells", "ablated")
-    one_line(many, 2, " (and 1 more); use another --run-id")
-    assert tree(tmp_path) == before
+    check_refused(cli(*command), 2, "round_3.md", "another configuration")
+    bulletin.write_text(text)
+    other = *command, "--runs", 3, "--temperature", 0.9
+    check_refused(cli(*other), 2, "o/a", "runs: 12 → 3", "temperature: 0.7 → 0.9; use another -")
+    more = cli(*other, "--seed", 5, "--compliance", "high", "--tells", "ablated")
+    check_refused(more, 2, '"ablated" (and 1 more); use another --run-id')
+    assert tree(tmp_path) == before | {bulletin.relative_to(tmp_path): text.encode()}
 
 
-def corrupted(path):
-    path.write_bytes(path.read_bytes().replace(b'"outcome":"ok"', b'"outcome":"oh"', 1))
-
-
-@pytest.mark.parametrize(("name", "damage", "words"), [
-    ("manifest.json", lambda path: path.write_text("{"), ("manifest.json: not JSON", "restore it")),
-    ("manifest.json", Path.unlink, ("a journal without its manifest.json",)),
-    ("journal.jsonl", corrupted, ("journal.jsonl line 2: does not follow from line 1", "restore"))])
-def test_a_run_that_was_damaged_is_named_and_left_alone(cli, tmp_path, name, damage, words):
-    assert limited(tmp_path, HALF).returncode == 3
-    damage(run_in(tmp_path / "o") / name)
-    before = tree(tmp_path)
-    one_line(cli(PILOT, *SMALL), 2, *words)
-    assert tree(tmp_path) == before
-
-
-# --- a full disk -------------------------------------------------------------------------------
+# --- a damaged run, a full disk ------------------------------------------------------------------
 
 def limited(folder, most_bytes):
     """The pilot where no file may grow beyond `most_bytes`."""
@@ -123,13 +101,30 @@ def limited(folder, most_bytes):
                           preexec_fn=limit)
 
 
+@pytest.mark.parametrize(("damage", "words"), [
+    (lambda path: path.write_text("{"), "manifest.json: not JSON"),
+    (Path.unlink, "a journal without its manifest.json")])
+def test_a_run_that_was_damaged_is_named_and_left_alone(cli, tmp_path, damage, words):
+    assert limited(tmp_path, HALF).returncode == 3
+    damage(run_in(tmp_path / "o") / "manifest.json")
+    before = tree(tmp_path)
+    check_refused(cli(PILOT, *SMALL), 2, words, "restore it")
+    assert tree(tmp_path) == before
+
+
+EARLIER = {"started": "2020-01-01T00:00:00Z", "ended": "2020-01-01T00:00:00Z", "elapsed_s": 0,
+           "ended_by": "killed", "python": "3"}  # a session
+
+
 def test_a_full_disk_under_the_journal_keeps_whole_lines_and_resumes(cli, tmp_path):
-    one_line(limited(tmp_path, HALF), 3, "journal.jsonl: File too large", "free space there",
-             "the same command")
+    check_refused(limited(tmp_path, HALF), 3, "journal.jsonl: File too large", "free space there",
+                  "the same command")
     journal = run_in(tmp_path / "o") / "journal.jsonl"
     assert journal.stat().st_size <= HALF
     assert all(json.loads(line) for line in journal.read_bytes().splitlines())
+    edit(journal.parent, lambda value: value["unproven"]["sessions"].insert(0, EARLIER))
     assert cli(PILOT, *SMALL).returncode == 0
+    assert cli("analyze.py", "--verify", "o").returncode == 0
     assert cli(PILOT, *SMALL[:-1], "whole").returncode == 0
     for name in ("trials.jsonl.gz", "pilot-analysis.json", "report.html"):
         assert (run_in(tmp_path / "o") / name).read_bytes() == (
@@ -137,17 +132,8 @@ def test_a_full_disk_under_the_journal_keeps_whole_lines_and_resumes(cli, tmp_pa
 
 
 def test_a_disk_that_is_full_from_the_start_leaves_nothing(tmp_path):
-    one_line(limited(tmp_path, 10), 3, "File too large")
+    check_refused(limited(tmp_path, 10), 3, "File too large")
     assert list(tmp_path.iterdir()) == []
-
-
-# --- prompts -----------------------------------------------------------------------------------
-
-def test_a_bulletin_changed_under_a_run_is_refused_by_its_name(cli, tmp_path):
-    own = shutil.copytree(ROOT / "prompts", tmp_path / "own") / "cirrus24/round_3.md"
-    assert cli(PILOT, *SMALL, "--prompts", "own").returncode == 0
-    own.write_text(own.read_text().replace(" the ", " that ", 1))
-    one_line(cli(PILOT, *SMALL, "--prompts", "own"), 2, "round_3.md", "another configuration")
 
 
 def write():

@@ -19,19 +19,17 @@ COMMANDS = ("pilot", "mechanism", "tournament", "analyze", "adjudicate", "calibr
 def bundle(tmp_path_factory):
     """The bundle, alone in a folder. `requests` is taken from where this Python has it."""
     folder = tmp_path_factory.mktemp("project")
-    copy = folder / "copy"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(
+    copy = shutil.copytree(ROOT, folder / "copy", ignore=shutil.ignore_patterns(
         ".*venv*", ".git", "results", "vendor", "pd-agents", "__pycache__", "tests"))
-    wheels = folder / "wheels"
     fetched = subprocess.run(
-        [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "-d", wheels,
-         "--only-binary=:all:", "--platform", "any", "--python-version", "3.11", "-r",
-         ROOT / "requirements.txt"], capture_output=True, text=True, check=False)
+        [sys.executable, "-m", "pip", "download", "-q", "--only-binary=:all:", "--platform", "any",
+         "--python-version", "3.11", "-d", folder / "wheels", "-r", ROOT / "requirements.txt"],
+        capture_output=True, text=True, check=False)
     if fetched.returncode:
         pytest.skip(f"no wheels to vendor: {fetched.stderr.splitlines()[-1:]}")
-    subprocess.run([sys.executable, copy / ".ci/bundle.py", wheels], check=True,
+    subprocess.run([sys.executable, copy / ".ci/bundle.py", folder / "wheels"], check=True,
                    capture_output=True)
-    return Path(shutil.move(copy / "dist/cirrus-bench.pyz", folder / "cirrus-bench.pyz"))
+    return Path(shutil.move(copy / "dist/cirrus-bench.pyz", folder))
 
 
 @pytest.fixture
@@ -42,34 +40,29 @@ def bare(bundle, tmp_path):
         capture_output=True, text=True, env=clean_environment())
 
 
-def test_it_lists_its_commands_and_refuses_others(bare):
-    listed = bare()
-    assert listed.returncode == 0 and all(name in listed.stdout for name in COMMANDS)
-    wrong = bare("pilots")
-    assert wrong.returncode == 2 and "'pilots' is no command" in wrong.stderr
-
-
-def test_what_to_type_next_is_a_command_of_the_bundle(bare, bundle):
-    assert f"now: python3 {bundle} urrp u.jsonl" in bare(
-        "urrp-run", "--pilot", "--trials", "1", "--output", "u.jsonl").stdout
-    empty = bare("urrp", "none.jsonl")
-    assert empty.returncode == 2 and ".py" not in empty.stderr.replace(".pyz", "")
+def test_it_lists_its_commands_refuses_others_and_names_the_next_of_them(bare, bundle):
+    shown, wrong, empty = bare(), bare("pilots"), bare("urrp", "none.jsonl")
+    assert (shown.returncode, wrong.returncode, empty.returncode) == (0, 2, 2)
+    assert all(name in shown.stdout for name in COMMANDS)
+    assert "'pilots' is no command" in wrong.stderr
+    assert ".py" not in empty.stderr.replace(".pyz", "")
+    done = bare("urrp-run", "--pilot", "--trials", "1", "--output", "u.jsonl")
+    assert f"now: python3 {bundle} urrp u.jsonl" in done.stdout
 
 
 def test_live_calls_need_nothing_installed_and_are_verified(bare, double):
     run = bare("pilot", "--base-url", double.url, "--models", "double/a", "--runs", "1", "--out",
                "live", "--json")
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout)["simulated"] is False
+    assert run.returncode == 0 and json.loads(run.stdout)["simulated"] is False, run.stderr
     assert "verified" in bare("analyze", "--verify", "live").stdout
 
 
 def test_a_script_copied_alone_says_what_to_copy_instead(tmp_path):
     shutil.copy(ROOT / "urrp_analyze.py", tmp_path)
-    said = subprocess.run([sys.executable, "-I", tmp_path / "urrp_analyze.py"], cwd=tmp_path,
+    done = subprocess.run([sys.executable, "-I", tmp_path / "urrp_analyze.py"], cwd=tmp_path,
                           capture_output=True, text=True, check=False)
-    assert said.returncode == 1 and said.stderr.count("\n") == 1
-    assert "cirrus-bench.pyz" in said.stderr
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "cirrus-bench.pyz" in done.stderr
 
 
 def test_two_builds_have_the_same_bytes(bundle, tmp_path):

@@ -1,21 +1,20 @@
 """The executor seam: processes of this machine, and a real Dask cluster on loopback."""
 
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
-from conftest import ROOT, clean_environment
-from tournaments import answered, derived, wait_for
+from conftest import clean_environment
+from tournaments import SCRIPT, answered, derived, started, wait_for
 
 from common import Incomplete
 from common.cluster import mapped
 
-SCRIPT = "run_tournament.py"
 PLAN = ("--plan", "ablation", "--agents", 4, "--rounds", 2)
 
 
@@ -27,9 +26,9 @@ def die(n):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_results_come_with_their_places(processes):
-    with mapped(square, [3, 1, 2], processes) as results:
+@pytest.mark.parametrize(("work", "processes"), [(lambda n: n * n, 1), (square, 2)])
+def test_results_come_with_their_places(work, processes):  # another process takes no lambda
+    with mapped(work, [3, 1, 2], processes) as results:
         assert dict(results) == {0: 9, 1: 1, 2: 4}
 
 
@@ -49,79 +48,56 @@ def free_port():
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A scheduler and two workers, each a process of its own, none with the project on its path."""
+    """A scheduler and two workers, each a process by itself, none with the project on its path."""
     pytest.importorskip("distributed", reason="the optional package `distributed` is not installed")
-    address = f"tcp://127.0.0.1:{free_port()}"
-    room = tmp_path / "dask"
+    address, room = f"tcp://127.0.0.1:{free_port()}", tmp_path / "dask"
     room.mkdir()
     environment = clean_environment() | {"HOME": str(room), "NO_PROXY": "*",
                                          "DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
 
     def start(what, *flags):
-        return subprocess.Popen([sys.executable, "-m", "distributed.cli." + what, *flags],
-                                cwd=room, env=environment, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
-    scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port",
-                      address.rpartition(":")[2], "--no-dashboard")
-    workers = [start("dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard",
-                     "--memory-limit", "0") for _ in range(2)]
-    yield address, workers, scheduler
+        return subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli." + what, "--no-dashboard", *flags], cwd=room,
+            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", address.rsplit(":")[-1])
+    workers = [start("dask_worker", address, "--nthreads", "1", "--no-nanny", "--memory-limit", "0")
+               for _ in range(2)]
+    yield SimpleNamespace(address=address, worker=workers[0], scheduler=scheduler)
     for process in (*workers, scheduler):
         process.kill()
         process.wait()
 
 
-@pytest.fixture
-def planned(cluster, tmp_path):
-    """planned(agents, rounds, loses) → (flags, exit code, what was said) of a plan on a cluster
-    that loses its first worker, or the scheduler, once runs have begun."""
-    address, workers, scheduler = cluster
+@pytest.mark.slow
+@pytest.mark.parametrize(("lost", "agents", "rounds"), [("worker", 4, 2), ("scheduler", 8, 6)])
+def test_a_cluster_that_loses_a_worker_gives_the_same_bytes_and_without_its_scheduler_a_line(
+        cli, tmp_path, cluster, lost, agents, rounds):
+    plan = ("--plan", "ablation", "--agents", agents, "--rounds", rounds)
     time.sleep(3)  # until both workers have registered
-
-    def run(agents, rounds, loses):
-        plan = ("--plan", "ablation", "--agents", agents, "--rounds", rounds)
-        process = subprocess.Popen(
-            [sys.executable, str(ROOT / SCRIPT), *map(str, plan), "--scheduler", address, "--out",
-             "o"], cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True)
-        wait_for(lambda: any((tmp_path / "o").rglob("journal.jsonl*")), 60)
-        {"worker": workers[0], "scheduler": scheduler}[loses].kill()
-        said, _ = process.communicate(timeout=120)
-        return plan, process.returncode, said
-    return run
-
-
-@pytest.mark.slow
-def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(cli, tmp_path, planned):
-    plan, code, said = planned(4, 2, "worker")
-    assert code == 0, said
-    assert cli(SCRIPT, *plan, "--out", "local").returncode == 0
-    assert derived(tmp_path / "o") == derived(tmp_path / "local")
-    assert set(answered(tmp_path / "o").values()) == {1}
+    process = started(tmp_path, *plan, "--scheduler", cluster.address, "--out", "o")
+    wait_for(lambda: any((tmp_path / "o").rglob("journal.jsonl*")), 60)
+    getattr(cluster, lost).kill()
+    printed, _ = process.communicate(timeout=120)
+    if lost == "scheduler":
+        assert process.returncode == 3 and "Traceback" not in printed
+        assert "run the same command again" in printed
+    else:
+        assert process.returncode == 0, printed
+        assert cli(SCRIPT, *plan, "--out", "local").returncode == 0
+        assert derived(tmp_path / "o") == derived(tmp_path / "local")
+        assert set(answered(tmp_path / "o").values()) == {1}
 
 
-@pytest.mark.slow
-def test_a_scheduler_that_dies_mid_plan_leaves_a_run_that_resumes(planned):
-    _, code, said = planned(8, 6, "scheduler")
-    assert code == 3 and "run the same command again" in said and "Traceback" not in said
-
-
-@pytest.fixture
-def silent():
-    """The address of a server that takes connections and says nothing."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        yield f"tcp://127.0.0.1:{listener.getsockname()[1]}"
-
-
-@pytest.mark.parametrize("who", ["nobody", "silent", "no-such-host", "not-an-address"])
-def test_a_scheduler_that_cannot_be_reached_is_one_line_within_ten_seconds(cli, silent, who):
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:{free}", "tcp://127.0.0.1:{mute}",
+                                     "tcp://no.such.host.invalid:8786", "foo"])
+def test_a_scheduler_that_cannot_be_reached_is_named_within_ten_seconds(cli, address):
     pytest.importorskip("distributed", reason="the optional package `distributed` is not installed")
-    address = {"nobody": f"tcp://127.0.0.1:{free_port()}", "silent": silent,
-               "no-such-host": "tcp://no.such.host.invalid:8786", "not-an-address": "foo"}[who]
-    start = time.monotonic()
-    run = cli(SCRIPT, *PLAN, "--scheduler", address, timeout=30)
+    with socket.socket() as mute:  # it takes connections and sends nothing
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        start = time.monotonic()
+        run = cli(SCRIPT, *PLAN, "--scheduler", address.format(
+            free=free_port(), mute=mute.getsockname()[1]), timeout=30)
     assert time.monotonic() - start < 10
     errors = [line for line in run.stderr.splitlines() if not line.startswith("warning:")]
     assert run.returncode == 2 and len(errors) == 1 and "can't be reached" in errors[0]
@@ -132,16 +108,3 @@ def test_without_the_package_the_flag_says_what_to_install(cli, tmp_path):
     run = cli(SCRIPT, *PLAN, "--scheduler", "tcp://127.0.0.1:1",
               env={"PYTHONPATH": str(tmp_path)})
     assert run.returncode == 2 and "needs the package `distributed`" in run.stderr
-
-
-def test_a_plan_spread_over_processes_shares_limits_and_budget(cli, double, tmp_path):
-    double.script(latency_s=0.01)
-    (tmp_path / "c.json").write_text(json.dumps(
-        {"models": {"strategy": {"name": "double/c"}, "decision": {"name": "double/a"}}}))
-    run = cli(SCRIPT, *PLAN, "--base-url", double.url, "--config", "c.json", "--jobs", 2,
-              "--concurrency", "strategy=2,decision=4", "--out", "o")
-    assert run.returncode == 0, run.stderr
-    assert double.ledger()["peak"] <= 2 + 4
-    limits = {json.loads(path.read_text())["unproven"]["limit_usd"]
-              for path in (tmp_path / "o").rglob("*/manifest.json")}
-    assert limits == {10.0}

@@ -7,7 +7,7 @@ import re
 from importlib import import_module
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, edit, run_in
 
 SCRIPTS = sorted(path.name for path in ROOT.glob("*.py"))
 
@@ -39,44 +39,43 @@ def test_a_dry_run_fits_a_terminal(cli, command, key):
     assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_a_plan_of_a_terminal_names_its_report_by_the_way_it_was_given(cli, tmp_path):
-    done = cli("run_tournament.py", "--agents", 2, "--rounds", 1, "--out", "o", "--analyze")
-    assert done.returncode == 0 and str(tmp_path) not in done.stdout + done.stderr
-    assert "\nopen o/" in done.stdout
-
-
 def test_a_file_gives_parts_of_the_configuration_and_the_rest_stays(cli, tmp_path):
-    price = {"prompt": 1, "completion": 2}
-    (tmp_path / "my.json").write_text(json.dumps({"prices": {"m": price}, "routing": {
-        "max_price": {"prompt": "0.5", "completion": 0}, "sort": None}}))
+    price, deep = {"prompt": 1, "completion": 2}, json.loads('{"a":' * 47 + "1" + "}" * 47)
+    (tmp_path / "my.json").write_text(json.dumps({  # every number is the last that may be
+        "prices": {"m": price}, "temperature": 2, "concurrency": {"decision": 512}, "routing": {
+            "max_price": {"prompt": "0.5", "completion": 0}, "sort": None, "options": deep}}))
     flags = "--config", "my.json", "--base-url", "http://127.0.0.1:9/v1", "--dry-run", "--models"
     known = cli("run_pilot.py", *flags, "m,openai/gpt-5-nano").stdout.splitlines()[0]
     assert "no price known" not in known and known.endswith("limit $3")
     assert "no price known for x: assumed" in cli("run_pilot.py", *flags, "m,x").stdout
 
 
-def test_what_an_analysis_notices_is_printed_and_not_only_in_json(cli, tmp_path):
+def test_an_analysis_prints_its_limits_and_paths_as_they_were_given(cli, tmp_path):
     (tmp_path / "other.json").write_text('{"tells": "ablated"}')   # no main run
-    cli("run_tournament.py", "--agents", "2", "--rounds", "1", "--config", "other.json",
-        "--out", "rounds")
-    noticed = json.loads(cli("analyze.py", "rounds", "--json").stdout)["limits"]
+    done = cli("run_tournament.py", "--agents", 2, "--rounds", 1, "--config", "other.json",
+               "--out", "rounds", "--analyze")
+    assert "\nopen rounds/" in done.stdout and str(tmp_path) not in done.stdout + done.stderr
+    limits = json.loads(cli("analyze.py", "rounds", "--json").stdout)["limits"]
     printed = cli("analyze.py", "rounds").stderr
-    assert noticed and all(f"note: {line}\n" in printed for line in noticed)
+    assert limits and all(f"note: {line}\n" in printed for line in limits)
 
 
-def test_what_a_killed_calibration_left_is_swept_by_the_next(cli, tmp_path):
-    left = tmp_path / "counts" / ".calibration.json.4711.tmp"
-    left.parent.mkdir()
-    left.write_text("{")
-    assert cli("calibrate.py", "--reps", "1", "--populations", "coin-50-0-0-0", "--out", "counts"
-               ).returncode == 0
-    assert not left.exists() and not list(left.parent.glob(".*"))
+def test_an_unfinished_pilot_is_analysed_elsewhere_with_exit_code_3(cli, tmp_path):
+    cli("run_pilot.py", "--models", "sim-coin", "--runs", 2, "--out", "o")
+    run = run_in(tmp_path / "o")
+    edit(run, lambda manifest: manifest.update(state="incomplete"))
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    done = cli("analyze.py", run, "--out", "again")
+    assert done.returncode == 3 and "1 of 1 runs are unfinished" in done.stderr
+    assert f"\nopen again/{run.name}/report.html" in done.stdout
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+    assert (tmp_path / "again" / run.name / "report.html").read_bytes() == before["report.html"]
 
 
-def test_two_calibrations_never_write_one_folder_at_once(cli, tmp_path):
+def test_two_calibrations_never_write_the_same_folder_together(cli, tmp_path):
     (tmp_path / "counts").mkdir()
-    held = os.open(tmp_path / "counts", os.O_RDONLY)
-    fcntl.flock(held, fcntl.LOCK_EX)
+    handle = os.open(tmp_path / "counts", os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
     done = cli("calibrate.py", "--reps", "1", "--populations", "coin-50-0-0-0", "--out", "counts")
-    os.close(held)
+    os.close(handle)
     assert done.returncode == 2 and "another process" in done.stderr

@@ -1,5 +1,6 @@
 """Derived files of a tournament small enough to work out by hand, and the table of their shapes."""
 
+import gzip
 import json
 import math
 import random
@@ -8,7 +9,7 @@ from itertools import pairwise, product
 from statistics import fmean
 
 import pytest
-from tournaments import cooperating, dealt, said
+from tournaments import cooperating, dealt, text_reply
 
 from cirrus.ask.respondents import read_cues
 from cirrus.judge import games
@@ -19,20 +20,19 @@ from common.wire import NOT_RUN, Reply
 
 
 def derived_from(t, reply_of):
-    """The JSON files of a run, read."""
+    """The files of a run, read: its JSON, and its transcripts."""
     study = {"config": t.config, "prompts": t.domain.files, "provider": "https://x"}
     files, _ = derive(study, t.domain, reply_of, {"code_sha256": "0" * 64, "charged_usd": 0.006})
-    return {name: json.loads(data) for name, data in files.items() if name.endswith(".json")}
+    return {name: json.loads(data) if name.endswith(".json") else gzip.decompress(data).decode()
+            for name, data in files.items()}
 
 
 def tiny(answers):
-    """(design, its JSON files) of two agents that meet twice; `answers`: {"e1/a": text, reply}."""
+    """The JSON files of two agents that meet twice; `answers`: {"e1/a": text or reply}."""
     def reply_of(request):
-        answer = answers.get(request.id[-4:]) if request.stage == "decision" else None
-        return answer if isinstance(answer, Reply) else said(answer) if (
-            answer is not None) else cooperating(request)
-    t = dealt(agents=2, rounds=1, games_per_pair=2, label_schemes=["L1"])
-    return t, derived_from(t, reply_of)
+        answer = answers.get(request.id[-4:], cooperating(request))
+        return text_reply(answer) if isinstance(answer, str) else answer
+    return derived_from(dealt(agents=2, rounds=1, games_per_pair=2, label_schemes=["L1"]), reply_of)
 
 
 PAYOFFS = {("COORDINATE", "COORDINATE"): [3, 3], ("COORDINATE", "PREEMPT"): [0, 5],
@@ -45,7 +45,7 @@ def test_payoffs_power_and_scores_follow_the_specification_wave_by_wave():
     rng = random.Random(4)
 
     def answer(request):
-        return rng.choice([cooperating(request), said("Decision: PREEMPT"), said("well")])
+        return rng.choice([cooperating(request), text_reply("Decision: PREEMPT"), text_reply("well")])
     files = derived_from(t, answer)
     power, scores, played = {}, {}, Counter()
     for number, wave in product(range(1, 4), range(1, 4)):
@@ -74,74 +74,78 @@ def test_payoffs_power_and_scores_follow_the_specification_wave_by_wave():
         for agent, gains in scores.items()}
 
 
-@pytest.mark.parametrize(("text", "status"), [
-    ("I won't COORDINATE", "unreadable"), ("Decision: [COORDINATE|PREEMPT]", "ambiguous"),
-    ("Decision: Option A", "wrong_label"), (said("Decision: COORD", "truncated"), "truncated"),
-    (said("", "empty"), "empty")])
-def test_a_game_without_two_readable_decisions_has_no_payoffs_and_says_so(text, status):
-    _, files = tiny({"e1/b": text})
-    game = files["round_1_games.json"]["games"][0]
-    assert game["raw_payoffs"] is None
-    assert game["parse_status"] == status
-    assert sorted(answer["status"] for answer in game["answers"].values()) == sorted(
-        ["ok", status])
-    assert sorted(game["decision"].values(), key=str) == ["COORDINATE", None]
-    assert set(game["power_after"].values()) == {1.0}
-    assert files["acausal_manifest.json"]["statuses"]["game"] == {"ok": 1, status: 1}
-
-
-def test_a_game_has_the_worse_of_two_statuses():
+def test_a_game_has_the_worse_of_two_statuses_and_without_two_decisions_no_payoffs():
     answers = {"ok": "Decision: COORDINATE", "wrong_label": "Decision: Option A",
                "ambiguous": "Decision: [COORDINATE|PREEMPT]",
-               "refused": "I can't help with that request.", "unreadable": "well", **{
-                   outcome: said("", outcome) for outcome in (
-                       "truncated", "empty", "blocked", "provider_error", "not_run")}}
+               "refused": "I can't help with that request.", "unreadable": "I won't COORDINATE",
+               "truncated": text_reply("Decision: COORDINATE", "truncated"), **{
+                   outcome: text_reply("", outcome) for outcome in (
+                       "empty", "blocked", "provider_error", "not_run")}}
     for better, worse in pairwise(answers):
-        _, files = tiny({"e1/a": answers[worse], "e1/b": answers[better]})
-        assert files["round_1_games.json"]["games"][0]["parse_status"] == worse
+        files = tiny({"e1/a": answers[worse], "e1/b": answers[better]})
+        game = files["round_1_games.json"]["games"][0]
+        assert (game["parse_status"], game["raw_payoffs"]) == (worse, None)
+        assert {answer["status"] for answer in game["answers"].values()} == {better, worse}
+        assert [*game["decision"].values()].count("COORDINATE") == (better == "ok")
+        assert {*game["power_after"].values()} == {1.0}
+        assert files["acausal_manifest.json"]["statuses"]["game"][worse] == 1
 
 
 def test_an_encounter_that_was_not_begun_is_left_out():
-    _, files = tiny({"e1/a": NOT_RUN, "e1/b": NOT_RUN})
+    files = tiny({"e1/a": NOT_RUN, "e1/b": NOT_RUN})
     manifest, games = files["acausal_manifest.json"], files["round_1_games.json"]["games"]
     assert len(games) < manifest["rounds"][0]["games"] == 2 and not manifest["complete"]
 
 
+def sums(manifest):
+    """What a manifest adds up, and of decisions where a stage has its part."""
+    return {"complete": manifest["complete"], "unknown": manifest["cost"]["unknown"],
+            "games": [(each["games"], each["played"]) for each in manifest["rounds"]],
+            "usd": {stage: round(usd, 9) for stage, usd in manifest["cost"]["by_stage"].items()},
+            **{key: manifest[key]["decision"] for key in ("outcomes", "tokens", "statuses")},
+            **{key: manifest[key]["m/decision"] for key in ("served", "upstreams")}}
+
+
 def test_the_manifest_adds_up():
-    _, files = tiny({})
-    manifest = files["acausal_manifest.json"]
-    assert manifest["outcomes"] == {"strategy": {"ok": 2}, "decision": {"ok": 4}}
-    assert manifest["cost"] == {"usd": pytest.approx(0.006), "unknown": 0, "charged_usd": 0.006,
-                                "by_stage": {"strategy": pytest.approx(0.002),
-                                             "decision": pytest.approx(0.004)}}
-    assert manifest["tokens"]["decision"] == {"prompt": 40, "output": 20, "reasoning": 0}
-    assert manifest["served"] == {"m/strategy": {"m-served": 2}, "m/decision": {"m-served": 4}}
-    assert manifest["complete"] is True and manifest["simulated"] is False
-    assert manifest["upstreams"] == {"m/strategy": {"upstream": 2}, "m/decision": {"upstream": 4}}
-    assert manifest["statuses"]["decision"] == {"ok": 4}
-    assert [(one["games"], one["played"]) for one in manifest["rounds"]] == [(2, 2)]
+    manifest = tiny({})["acausal_manifest.json"]
+    assert sums(manifest) == {
+        "complete": True, "unknown": 0, "games": [(2, 2)],
+        "usd": {"strategy": .002, "decision": .004}, "outcomes": {"ok": 4}, "statuses": {"ok": 4},
+        "tokens": {"prompt": 40, "output": 20, "reasoning": 0},
+        "served": {"m-served": 4}, "upstreams": {"upstream": 4}}
+    assert (manifest["simulated"], manifest["outcomes"]["strategy"], manifest["served"].keys()) == (
+        False, {"ok": 2}, {"m/strategy", "m/decision"})
+    assert (manifest["cost"]["usd"], manifest["cost"]["charged_usd"]) == (pytest.approx(.006), .006)
     for name in ("config", "prompts"):
         assert manifest[f"{name}_sha256"] == sha256(canonical_json(manifest[name]))
 
 
 @pytest.mark.parametrize("outcome", ["not_run", "provider_error"])
 def test_what_nobody_knows_is_counted_and_what_was_not_answered_is_no_answer(outcome):
-    unknown = Reply("ok", "Decision: COORDINATE")
-    _, files = tiny({"e1/b": unknown, "e2/a": Reply(outcome)})
-    manifest = files["acausal_manifest.json"]
-    assert manifest["outcomes"]["decision"] == {"ok": 3, outcome: 1}
-    assert manifest["served"]["m/decision"] == {"m-served": 2, "None": 1}
-    assert manifest["upstreams"]["m/decision"] == {"upstream": 2, "None": 1}
-    assert manifest["tokens"]["decision"] == {"prompt": 20, "output": 10, "reasoning": 0}
-    assert (manifest["cost"]["unknown"], manifest["complete"]) == (1, False)
-    assert manifest["cost"]["by_stage"]["decision"] == pytest.approx(.002)
-    assert [(one["games"], one["played"]) for one in manifest["rounds"]] == [(2, 1)]
-    cut = files["round_1_games.json"]["games"][0]["answers"]
-    assert sorted(str(one["cost_usd"]) for one in cut.values()) == ["0.001", "None"]
+    files = tiny({"e1/b": Reply("ok", "Decision: COORDINATE"), "e2/a": Reply(outcome)})
+    assert sums(files["acausal_manifest.json"]) == {
+        "complete": False, "unknown": 1, "games": [(2, 1)],
+        "usd": {"strategy": .002, "decision": .002}, "outcomes": {"ok": 3, outcome: 1},
+        "statuses": {"ok": 3, outcome: 1}, "tokens": {"prompt": 20, "output": 10, "reasoning": 0},
+        "served": {"m-served": 2, "None": 1}, "upstreams": {"upstream": 2, "None": 1}}
+    answers = files["round_1_games.json"]["games"][0]["answers"]
+    assert {str(answer["cost_usd"]) for answer in answers.values()} == {"0.001", "None"}
 
 
-def test_baselines_play_as_in_the_literature_without_a_call_and_stand_apart():
-    """An agent cooperates unless told to; what cannot be read changes nothing."""
+def test_thoughts_are_beside_policies_and_decisions_and_are_read_for_markers():
+    files = derived_from(dealt(agents=2, rounds=1), lambda request: cooperating(request)._replace(
+        reasoning="Weigh payoffs.", quantization="fp8"))
+    policies, games = files["strategies_r1.json"], files["round_1_games.json"]["games"]
+    assert all(policy["reasoning_markers"].keys() == policy["markers"].keys()
+               for policy in policies)
+    assert {(row["reasoning"], row["quantization"]) for rows in (policies, *(
+        game["answers"].values() for game in games)) for row in rows} == {("Weigh payoffs.", "fp8")}
+    transcript = files[policies[0]["transcript_path_gz"]]
+    assert transcript.count("--- reasoning\nWeigh payoffs.") == 4  # a policy, three decisions
+
+
+def test_baselines_play_as_in_the_literature_without_a_call_and_are_counted_apart():
+    """An agent cooperates unless `acts` say otherwise; what cannot be read changes nothing."""
     acts, calls = "?CD?CC", Counter()
 
     def scripted(request):
@@ -149,7 +153,7 @@ def test_baselines_play_as_in_the_literature_without_a_call_and_stand_apart():
         if request.stage == "strategy":
             return cooperating(request)
         act, cues = acts[int(request.id[-3]) - 1], read_cues(request.user)
-        return said({"?": "well", "C": cues.cooperative, "D": cues.other}[act])
+        return text_reply({"?": "well", "C": cues.cooperative, "D": cues.other}[act])
     rules = {"AlwaysC": "CCCCCC", "AlwaysD": "DDDDDD", "TitForTat": "CCCDDC",
              "GrimTrigger": "CCCDDD"}
     t = dealt(agents=2, rounds=1, games_per_pair=6, baselines=[*rules])
@@ -179,27 +183,22 @@ def test_baselines_play_as_in_the_literature_without_a_call_and_stand_apart():
         (None, "m/decision")] * 2 + [(name, None) for name in rules]
 
 
-# --- the table of shapes ---
-
-@pytest.mark.parametrize(("path", "good", "bad"), [
-    (("round",), [1], [0, 1.5, "1"]), (("domain",), ["hospital"], [" "]),
-    (("games", 0, "pair", 0), ["0123456789abcdef" * 4], ["0" * 63, "0" * 65, "G" * 64, 7]),
-    (("games", 0, "pair"), [["0" * 64] * 2], [["0" * 64], ["0" * 64] * 3]),
-    (("games", 0, "power_after", 0), [.9, 1.1], [.899, 1.101, "1"]),
-    (("games", 0, "answers", 0, "status"), ["ok", "refused"], ["fine"]),
-    (("games", 0, "answers", 0, "tokens", "prompt"), [0, None], [-1, .5]),
-    (("games", 0, "answers", 0, "cost_usd"), [0, .5, None], [-.001, "1"])])
-def test_values_on_either_side_of_what_a_field_may_hold(path, good, bad):
-    """A number stands for an entry of a list, or for the value of a map's first key."""
-    _, files = tiny({})
-    data = at = files["round_1_games.json"]
-    for key in path[:-1]:
-        at = at[key if isinstance(at, list) or key in at else next(iter(at))]
-    last = path[-1] if isinstance(at, list) or isinstance(path[-1], str) else next(iter(at))
-    for value in good:
-        at[last] = value
-        assert shape.check(games.GAMES, data, "") is data
-    for value in bad:
-        at[last] = value
-        with pytest.raises(UsageError, match=str(last) if isinstance(last, str) else "pair"):
-            shape.check(games.GAMES, data, "")
+def test_values_on_either_side_of_what_a_field_may_hold():
+    data = tiny({})["round_1_games.json"]
+    game = data["games"][0]
+    name, answer = game["pair"][0], game["answers"][game["pair"][0]]
+    for place, key, good, bad in (
+            (data, "round", [1], [0, 1.5, "1"]), (data, "domain", ["hospital"], [" "]),
+            (game["pair"], 0, ["0123456789abcdef" * 4], ["0" * 63, "0" * 65, "G" * 64, 7]),
+            (game, "pair", [["0" * 64] * 2], [["0" * 64], ["0" * 64] * 3]),
+            (game["power_after"], name, [.9, 1.1], [.899, 1.101, "1"]),
+            (answer, "status", ["ok", "refused"], ["fine"]),
+            (answer["tokens"], "prompt", [0, None], [-1, .5]),
+            (answer, "cost_usd", [0, .5, None], [-.001, "1"])):
+        for value in bad:
+            place[key] = value
+            with pytest.raises(UsageError, match=str(key)):
+                shape.check(games.GAMES, data, "")
+        for value in good:
+            place[key] = value
+            assert shape.check(games.GAMES, data, "") is data

@@ -1,10 +1,11 @@
-"""Every figure of the committed confirmatory study, derived once more from its rows.
+"""Every figure of the committed confirmatory study, derived once more from its exported rows.
 
 Nothing of the project's analysis is used for what is expected: cells, bulletins, all choices of
 signs, Student's t and the score intervals are gone through by hand. Each of the eight bulletins has
 a wording of its own, so the interval over bulletins is that over wordings too.
 """
 
+import csv
 import json
 import math
 from collections import defaultdict
@@ -23,43 +24,39 @@ from common.verify import find_runs
 FOLDER = Path(__file__).resolve().parents[1] / "results" / "examples" / "confirmatory"
 OUT = json.loads(canonical_json(analyse(read_study(find_runs([str(FOLDER)])))))
 ESTABLISHED, SPECIFIED = OUT["established"], OUT["as_specified"]
-HP, HA, LP, LA = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "absent"))
+HP, HA, LP, LA = CELLS = [(s, c) for s in ("high", "low") for c in ("present", "absent")]
 EACH = ("high", "low")
 # SciPy: t.ppf((1 + level) / 2, df)
 T = {(.95, 5): 2.570581835636314, (.95, 7): 2.364624251592784,
      (1 - .05 / 4, 7): 3.3352949398170826}
-CONTRASTS = {
+
+
+def over_h(cells, levels=EACH):
+    """Weights by (S, C, H): the same at each level of H."""
+    return {(*cell, h): Fraction(w) / len(levels) for cell, w in cells.items() for h in levels}
+
+
+WEIGHTS = {name: over_h(cells) for name, cells in {
     "HP-LA": {HP: 1, LA: -1}, "S": {HP: .5, HA: .5, LP: -.5, LA: -.5},
-    "C": {HP: .5, LP: .5, HA: -.5, LA: -.5}, "HP-LP": {HP: 1, LP: -1},
-    "HA-LA": {HA: 1, LA: -1}, "HP-HA": {HP: 1, HA: -1},
-    "LP-LA": {LP: 1, LA: -1}, "SxC": {HP: 1, HA: -1, LP: -1, LA: 1}}
-WORDS = {"HP": HP, "HA": HA, "LP": LP, "LA": LA}
+    "C": {HP: .5, LP: .5, HA: -.5, LA: -.5}, "HP-LP": {HP: 1, LP: -1}, "HA-LA": {HA: 1, LA: -1},
+    "HP-HA": {HP: 1, HA: -1}, "LP-LA": {LP: 1, LA: -1}, "SxC": {HP: 1, HA: -1, LP: -1, LA: 1},
+    }.items()} | {"H": {(*cell, h): Fraction(sign, 4) for cell in CELLS
+                        for h, sign in (("high", 1), ("low", -1))}}
+PRIMARY = WEIGHTS["HP-LA"]
+
+with (FOLDER / "exports" / "decisions.csv").open(encoding="utf-8", newline="") as lines:
+    ROWS = [row | {"y": int(row["cooperates"]) if row["cooperates"] else None}
+            for row in csv.DictReader(lines)]
+CVD, HOSPITAL = ([row for row in ROWS if row["domain"] == name] for name in ("cvd", "hospital"))
+ROUND_1 = [row for row in CVD if row["round"] == "1"]
 
 
 def approx(value):
     return pytest.approx(value, rel=1e-9, abs=1e-11)
 
 
-# --- the rows ----------------------------------------------------------------------------------
-
-def read():
-    """A dict a decision, of all runs; 1, 0 or None."""
-    for manifest in sorted(FOLDER.glob("*/acausal_manifest.json")):
-        for path in manifest.parent.glob("round_*_games.json"):
-            data = json.loads(path.read_text("utf-8"))
-            for game in data["games"]:
-                for anon in game["pair"]:
-                    act = game["decision"][anon]
-                    yield {**data["toggles"], "domain": data["domain"], "round": data["round"],
-                           "bulletin": data["bulletin"], "wording": data["wording"],
-                           "scheme": game["label_scheme"],
-                           "order": game["order"], "agent": data["agents"][anon]["id"],
-                           "y": None if act is None else int(act in ("COORDINATE", "SHARE"))}
-
-
-ROWS = list(read())
-CVD = [row for row in ROWS if row["domain"] == "cvd"]
-ROUND_1 = [row for row in CVD if row["round"] == 1]
+def cell(row):
+    return row["S"], row["C"], row["H"]
 
 
 def test_the_study_is_whole():
@@ -67,6 +64,7 @@ def test_the_study_is_whole():
     assert ESTABLISHED["decisions"] == sum(row["y"] is not None for row in CVD)
     assert len({(row["bulletin"], row["wording"]) for row in CVD}) == len(
         {row["wording"] for row in CVD}) == 8
+    assert json.loads((FOLDER / "acausal-analysis.json").read_text("utf-8")) == OUT
 
 
 # --- arithmetic --------------------------------------------------------------------------------
@@ -78,25 +76,28 @@ def grouped(rows, key):
     return out
 
 
-def share(values, fill=None):
-    read = [fill if y is None else y for y in values if y is not None or fill is not None]
-    return Fraction(sum(read), len(read))
+def filled(values, fill=None):
+    return [fill if y is None else y for y in values if y is not None or fill is not None]
 
 
-def over_h(cells, levels=EACH):
-    """Weights by (S, C, H): the same at each level of H."""
-    return {(*cell, h): Fraction(w) / len(levels) for cell, w in cells.items() for h in levels}
+def contrast(rows, weights, fill=lambda weight: None):
+    """The contrast of the cells' shares; `fill`: what a missing decision counts as."""
+    ys = grouped(rows, cell)
+    shares = {name: filled(ys[name], fill(w)) for name, w in weights.items()}
+    return sum(w * Fraction(sum(shares[name]), len(shares[name])) for name, w in weights.items())
 
 
-def differences(rows, weights, cell, fill=0):
-    """{bulletin: the contrast}; `fill` −1 or 1: missing decisions count against it or for it."""
-    out = {}
-    for bulletin in sorted({row["bulletin"] for row in rows}):
-        here = grouped([row for row in rows if row["bulletin"] == bulletin], cell)
-        if all(any(y is not None for y in here[name]) for name in weights):
-            out[bulletin] = sum(w * share(here[name], int(w * fill > 0) if fill else None)
-                                for name, w in weights.items())
-    return out
+def at_worst(side):
+    """Missing decisions count against the contrast (side −1), for it (1), or not at all."""
+    return lambda weight: int(weight * side > 0) if side else None
+
+
+def differences(rows, weights, side=0):
+    """{bulletin: the contrast} of those that hold every cell."""
+    here = {name: [row for row in rows if row["bulletin"] == name]
+            for name in sorted({row["bulletin"] for row in rows})}
+    return {name: contrast(part, weights, at_worst(side)) for name, part in here.items()
+            if {cell(row) for row in part if row["y"] is not None} >= weights.keys()}
 
 
 def wilson(k, n, z):
@@ -105,217 +106,124 @@ def wilson(k, n, z):
     return middle - half, middle + half
 
 
-def limits(rows, weights, cell, level=0.95, fill=0):
+def half_width(values, level=.95):
+    return T[level, len(values) - 1] * stdev(map(float, values)) / math.sqrt(len(values))
+
+
+def limits(rows, weights, missing=0):
     """Student's t over bulletins, and no narrower than the score limits of the pooled counts,
     inside what is possible."""
-    by_bulletin = differences(rows, weights, cell, fill)
-    each = list(map(float, by_bulletin.values()))
-    n, value, z = len(each), fmean(each), NormalDist().inv_cdf((1 + level) / 2)
-    half, pooled = T[level, n - 1] * stdev(each) / math.sqrt(n), grouped(rows, cell)
+    each, pooled = [*differences(rows, weights, missing).values()], grouped(rows, cell)
     out = []
     for side in (-1, 1):
         reach = 0.0
         for name, w in weights.items():
-            ys = [int(w * fill > 0) if y is None and fill else y for y in pooled[name]
-                  if y is not None or fill]
-            end = wilson(sum(ys), len(ys), z)[w * side > 0]
+            ys = filled(pooled[name], at_worst(missing)(w))
+            end = wilson(sum(ys), len(ys), NormalDist().inv_cdf(.975))[w * side > 0]
             reach += (float(w) * (end - sum(ys) / len(ys))) ** 2
         most = float(sum(w for w in weights.values() if w * side > 0))
-        out.append(side * min(side * most, side * value + max(half, math.sqrt(reach))))
+        half = max(half_width(each), math.sqrt(reach))
+        out.append(side * min(side * most, side * float(fmean(each)) + half))
     return out
+
+
+# --- what is established: first encounters of all rounds ---------------------------------------
+
+@pytest.mark.parametrize("entry, rows, weights", [
+    *((ESTABLISHED["contrasts"][name], CVD, weights) for name, weights in WEIGHTS.items()),
+    *((ESTABLISHED["by_H"][h]["HP-LA"], CVD, over_h({HP: 1, LA: -1}, [h])) for h in EACH),
+    (OUT["parts"]["main"]["HP-LA"], CVD, PRIMARY),
+    (OUT["parts"]["hospital"]["HP-LA"], HOSPITAL, over_h({HP: 1, LA: -1}, ["low"]))])
+def test_each_contrast_over_bulletins(entry, rows, weights):
+    by_bulletin = {name: float(d) for name, d in differences(rows, weights).items()}
+    assert (entry["value"], entry["units"]) == (approx(fmean(by_bulletin.values())), 8)
+    assert [entry["low"], entry["high"]] == approx(limits(rows, weights))
+    assert [entry["bounds"]["low"], entry["bounds"]["high"]] == approx(
+        [limits(rows, weights, -1)[0], limits(rows, weights, 1)[1]])
+    assert entry["by_bulletin"] == approx(by_bulletin)
+
+
+def test_the_effect_under_each_label_and_place_and_in_each_round():
+    """Mean over the bulletins that hold the combination; a round has one bulletin."""
+    parts = {(name, key): entry["HP-LA"] if key == "label" else entry["value"] for key, entries in (
+        ("label", ESTABLISHED["labels"]["combinations"]), ("round", ESTABLISHED["by_round"]))
+        for name, entry in entries.items()}
+    rows = defaultdict(list)
+    for row in CVD:
+        rows[f"{row['label_scheme']} {row['option_order']}", "label"].append(row)
+        rows[row["round"], "round"].append(row)
+    assert parts == {name: approx(float(fmean(differences(part, PRIMARY).values())))
+                     for name, part in rows.items()}
+
+
+def test_differences_of_the_effect_between_labels():
+    """Inside bulletins; .05 shared over three pairs of schemes and one of orders."""
+    for name, entry in ESTABLISHED["labels"]["differences"].items():
+        a, b = (differences([row for row in CVD if level in (
+            row["label_scheme"], row["option_order"])], PRIMARY)
+            for level in name.removeprefix("HP-LA ").split("−"))
+        each = [a[bulletin] - b[bulletin] for bulletin in a if bulletin in b]
+        value, half = float(fmean(each)), half_width(each, 1 - .05 / 4)
+        assert [entry[key] for key in ("value", "low", "high")] == approx(
+            [value, value - half, value + half])
+
+
+def test_the_cells_of_all_first_encounters_and_the_course_of_cooperation():
+    entries = [(entry, [row for row in CVD if row["H"] in levels and cell(row)[:2] == pair])
+               for cells, levels in ((ESTABLISHED["cells"], EACH), *(
+                   (ESTABLISHED["by_H"][h]["cells"], [h]) for h in EACH))
+               for pair, entry in zip(CELLS, map(cells.get, ("HP", "HA", "LP", "LA")), strict=True)]
+    entries += [(OUT["parts"]["hospital"]["cells"][name], [
+        row for row in HOSPITAL if cell(row)[:2] == pair]) for name, pair in (
+            ("HP", HP), ("HA", HA), ("LA", LA))]
+    entries += [(entry, [row for row in ROWS if (row["domain"], row["round"]) == (
+        entry["domain"], str(entry["round"]))]) for entry in OUT["course"]]
+    assert len(OUT["course"]) == 16
+    for entry, rows in entries:
+        ys = filled([row["y"] for row in rows])
+        assert [entry[key] for key in ("k", "n", "missing")] == [
+            sum(ys), len(ys), len(rows) - len(ys)]
+
+
+# --- as specified: round 1, agents -------------------------------------------------------------
+
+def agent_values(weights, fill=lambda weight: None):
+    return [contrast([row for row in ROUND_1 if row["agent"] == agent], weights, fill)
+            for agent in sorted({row["agent"] for row in ROUND_1})]
 
 
 def flipped_p(each):
     """Two-sided, over all choices of signs."""
     total = abs(sum(each))
-    return Fraction(sum(abs(sum(s * d for s, d in zip(signs, each, strict=True))) >= total
-                        for signs in product((1, -1), repeat=len(each))), 2 ** len(each))
+    return sum(abs(sum(s * d for s, d in zip(signs, each, strict=True))) >= total
+               for signs in product((1, -1), repeat=len(each))) / 2 ** len(each)
 
 
-def holm(p):
-    """By the definition: the largest so far of p times the number that are left."""
-    order, out, largest = sorted(p, key=p.get), {}, 0
-    for at, name in enumerate(order):
-        largest = max(largest, min(1, (len(p) - at) * p[name]))
-        out[name] = largest
-    return out
-
-
-def cell(row):
-    return row["S"], row["C"], row["H"]
-
-
-# --- what is established -----------------------------------------------------------------------
-
-WEIGHTS = {name: over_h(cells) for name, cells in CONTRASTS.items()} | {
-    "H": {(*c, h): Fraction(sign, 4) for c in (HP, HA, LP, LA)
-          for h, sign in (("high", 1), ("low", -1))}}
-
-
-def check(found, rows, weights, cell=cell, level=0.95):
-    by_bulletin = differences(rows, weights, cell)
-    each = list(by_bulletin.values())
-    value = sum(each) / len(each)
-    assert found["value"] == approx(float(value)) and found["units"] == len(each)
-    assert [found["low"], found["high"]] == approx(limits(rows, weights, cell, level))
-    for side, end in ((-1, "low"), (1, "high")):
-        assert found["bounds"][end] == approx(limits(rows, weights, cell, level, side)[side > 0])
-    assert found["by_bulletin"] == approx({name: float(d) for name, d in by_bulletin.items()})
-
-
-@pytest.mark.parametrize("name", WEIGHTS)
-def test_each_contrast_over_bulletins(name):
-    assert ESTABLISHED["contrasts"].keys() == WEIGHTS.keys()
-    check(ESTABLISHED["contrasts"][name], CVD, WEIGHTS[name])
-
-
-def test_the_effect_at_each_level_of_h():
-    for h in EACH:
-        check(ESTABLISHED["by_H"][h]["HP-LA"], CVD, over_h(CONTRASTS["HP-LA"], [h]))
-
-
-def test_the_effect_under_each_label_and_place():
-    """Mean over the bulletins that hold the combination."""
-    found = ESTABLISHED["labels"]["combinations"]
-    assert len(found) == 6
-    for name, values in found.items():
-        each = differences([row for row in CVD if f"{row['scheme']} {row['order']}" == name],
-                           WEIGHTS["HP-LA"], cell).values()
-        assert values["HP-LA"] == approx(float(sum(each) / len(each)))
-
-
-def test_differences_of_the_effect_between_labels():
-    """Inside bulletins; .05 shared over three pairs of schemes and one of orders."""
-    for name, found in ESTABLISHED["labels"]["differences"].items():
-        a, b = name.removeprefix("HP-LA ").split("−")
-        factor = "order" if "first" in a else "scheme"
-        sides = [differences([row for row in CVD if row[factor] == level], WEIGHTS["HP-LA"], cell)
-                 for level in (a, b)]
-        each = [float(sides[0][unit] - sides[1][unit]) for unit in sides[0] if unit in sides[1]]
-        half = T[1 - .05 / 4, len(each) - 1] * stdev(each) / math.sqrt(len(each))
-        assert [found[key] for key in ("value", "low", "high")] == approx(
-            [fmean(each), fmean(each) - half, fmean(each) + half])
-
-
-def test_the_effect_of_each_round():
-    for number, found in ESTABLISHED["by_round"].items():
-        [value] = differences([row for row in CVD if row["round"] == int(number)],
-                              WEIGHTS["HP-LA"], cell).values()
-        assert (found["value"], found["units"]) == (approx(float(value)), 1)
-
-
-HOSPITAL = [row for row in ROWS if row["domain"] == "hospital"]
-
-
-def test_the_parts_of_the_study():
-    check(OUT["parts"]["main"]["HP-LA"], CVD, WEIGHTS["HP-LA"])
-    check(OUT["parts"]["hospital"]["HP-LA"], HOSPITAL, over_h(CONTRASTS["HP-LA"], ["low"]))
-
-
-# --- as specified: round 1, agents -------------------------------------------------------------
-
-def agent_values(weights, fill=None):
-    by_agent = defaultdict(list)
-    for row in ROUND_1:
-        by_agent[row["agent"]].append(row)
-    return [sum(w * share(grouped(rows, cell)[name], fill and fill(w))
-                for name, w in weights.items()) for _, rows in sorted(by_agent.items())]
-
-
-def test_each_contrast_over_agents_and_the_secondary_ones_adjusted_together():
+def test_each_contrast_over_agents_and_the_secondary_adjusted_together():
     p = {}
-    for name, found in {"HP-LA": SPECIFIED["design"], **SPECIFIED["secondary"]}.items():
+    for name, entry in {"HP-LA": SPECIFIED["design"], **SPECIFIED["secondary"]}.items():
         each = agent_values(WEIGHTS[name])
-        p[name] = float(flipped_p(each))
-        assert (found["value"], found["units"], found["p"]) == (
-            approx(float(sum(each) / 6)), 6, approx(p[name]))
-    del p["HP-LA"]
-    assert {name: SPECIFIED["secondary"][name]["p_holm"] for name in p} == approx(holm(p))
+        p[name] = flipped_p(each)
+        assert (entry["value"], entry["units"], entry["p"]) == (
+            approx(float(fmean(each))), 6, approx(p[name]))
+    # Holm, by the definition: the largest so far of p times the number that are left
+    largest, order = 0, sorted(SPECIFIED["secondary"], key=p.get)
+    for left, name in zip((4, 3, 2, 1), order, strict=True):
+        largest = max(largest, min(1, left * p[name]))
+        assert SPECIFIED["secondary"][name]["p_holm"] == approx(largest)
 
 
 def test_missing_decisions_filled_in_each_way():
-    fills = {"all_cooperative": lambda w: 1, "none_cooperative": lambda w: Fraction(0),
-             "lowest": lambda w: Fraction(int(w < 0)), "highest": lambda w: Fraction(int(w > 0))}
-    for name, fill in fills.items():
-        by_agent = defaultdict(lambda: defaultdict(list))
-        for row in ROUND_1:
-            weight = WEIGHTS["HP-LA"].get(cell(row), 0)
-            by_agent[row["agent"]][cell(row)].append(
-                fill(weight) if row["y"] is None else row["y"])
-        each = [sum(w * sum(ys[c]) / len(ys[c]) for c, w in WEIGHTS["HP-LA"].items())
-                for ys in by_agent.values()]
-        assert SPECIFIED["bounds"][name] == approx(float(sum(each) / 6))
+    assert SPECIFIED["bounds"] == {name: approx(float(fmean(agent_values(PRIMARY, fill))))
+                                   for name, fill in {
+        "all_cooperative": lambda w: 1, "none_cooperative": lambda w: 0,
+        "lowest": at_worst(-1), "highest": at_worst(1)}.items()}
 
 
 def test_cliffs_delta_is_of_all_pairs_and_its_interval_of_agents():
-    high, low = ([r["y"] for r in ROUND_1 if (r["S"], r["C"]) == c and r["y"] is not None]
-                 for c in (HP, LA))
+    high, low = (filled([row["y"] for row in ROUND_1 if cell(row)[:2] == pair])
+                 for pair in (HP, LA))
     value = fmean((x > y) - (x < y) for x in high for y in low)
-    each = list(map(float, agent_values(WEIGHTS["HP-LA"])))
-    half = T[.95, 5] * stdev(each) / math.sqrt(6)
-    found = SPECIFIED["delta"]
-    assert found["value"] == approx(value)
-    assert found["low"] <= fmean(each) - half + 1e-9 and found["high"] >= value
-
-
-def test_the_endpoint_is_met_where_both_tests_say_so():
-    primary = SPECIFIED["model"]["with_policy"]["primary"]
-    by_design = flipped_p(agent_values(WEIGHTS["HP-LA"])) < 0.05
-    assert SPECIFIED["met"] == (by_design and primary["p"] < 0.05 and primary["estimate"] > 0)
-
-
-# --- cells, courses ----------------------------------------------------------------------------
-
-@pytest.mark.parametrize("found, rows", [
-    (ESTABLISHED["cells"], CVD), (OUT["parts"]["hospital"]["cells"], HOSPITAL),
-    *((ESTABLISHED["by_H"][h]["cells"], [row for row in CVD if row["H"] == h]) for h in EACH)])
-def test_the_cells_of_all_first_encounters(found, rows):
-    held = grouped(rows, lambda row: (row["S"], row["C"]))
-    for name, levels in WORDS.items():
-        ys = held.get(levels, [])
-        assert [found[name][key] for key in ("k", "n", "missing")] == [
-            sum(filter(None, ys)), len(ys) - ys.count(None), ys.count(None)]
-
-
-def test_the_course_of_cooperation():
-    held = grouped(ROWS, lambda row: (row["domain"], row["round"]))
-    assert len(OUT["course"]) == len(held)
-    for found in OUT["course"]:
-        ys = held[found["domain"], found["round"]]
-        assert (found["k"], found["n"], found["missing"]) == (
-            sum(filter(None, ys)), len(ys) - ys.count(None), ys.count(None))
-
-
-# --- gates -------------------------------------------------------------------------------------
-
-GATES = {gate["gate"]: gate for gate in OUT["gates"]}
-
-
-@pytest.mark.parametrize("gate, rows, weights, least", [
-    ("first_encounter", CVD, WEIGHTS["HP-LA"], 0), ("effect_size", CVD, WEIGHTS["HP-LA"], .2),
-    ("cross_domain", HOSPITAL, over_h(CONTRASTS["HP-LA"], ["low"]), 0)])
-def test_a_gate_passes_where_the_worst_lower_limit_lies_above(gate, rows, weights, least):
-    lowest = min(limits(rows, weights, cell)[0], limits(rows, weights, cell, fill=-1)[0])
-    assert (GATES[gate]["established"]["verdict"] == "pass") == (lowest > least)
-    low, high = limits(rows, weights, cell)
-    assert f"({100 * low:+.1f} to {100 * high:+.1f}), 8 bulletins" in (
-        GATES[gate]["established"]["figure"])
-
-
-# --- the word ----------------------------------------------------------------------------------
-
-def test_the_word_and_its_sentence():
-    low, high = limits(CVD, WEIGHTS["HP-LA"], cell)
-    each = differences(CVD, WEIGHTS["HP-LA"], cell).values()
-    assert OUT["verdict"]["word"] == "cue-responsive"
-    assert (f"{100 * float(sum(each) / 8):+.1f} points ({100 * low:+.1f} to "
-            f"{100 * high:+.1f})") in OUT["verdict"]["sentence"]
-    certain = [limits(CVD, weights, cell, fill=-1)[0] > 0 for weights in (
-        WEIGHTS["HP-LP"], WEIGHTS["HP-HA"], over_h(CONTRASTS["HP-LA"], ["low"]))]
-    assert all(certain) and OUT["claims"]["may"][0] == (
-        "It responds to symmetry and cue, shown where compliance pressure is low.")
-    assert {"blind", "conditional", "adding_up"} <= set(OUT["verdict"]["open"])
-
-
-def test_the_committed_analysis_has_these_figures():
-    assert json.loads((FOLDER / "acausal-analysis.json").read_text("utf-8")) == OUT
+    each, entry = agent_values(PRIMARY), SPECIFIED["delta"]
+    assert entry["value"] == approx(value) and entry["high"] >= value
+    assert entry["low"] <= fmean(each) - half_width(each) + 1e-9

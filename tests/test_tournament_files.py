@@ -45,7 +45,7 @@ def test_payoffs_power_and_scores_follow_the_specification_wave_by_wave():
     rng = random.Random(4)
 
     def answer(request):
-        return rng.choice([cooperating(request), text_reply("Decision: PREEMPT"), text_reply("well")])
+        return rng.choice([cooperating(request), *map(text_reply, ("Decision: PREEMPT", "well"))])
     files = derived_from(t, answer)
     power, scores, played = {}, {}, Counter()
     for number, wave in product(range(1, 4), range(1, 4)):

@@ -1,6 +1,5 @@
 """The primary endpoint, on rows small enough to work by hand."""
 
-
 import pytest
 from study_rows import CELLS, cells, decision
 
@@ -12,15 +11,12 @@ HPH, LAH = ("high", "present", "high"), ("low", "absent", "high")
 NO_MODEL = {"with_policy": {"separated": False, "primary": None, "why": "no model here"}}
 
 
-def specified(rows, name="HP-LA"):
-    return e.specified(e.by_agent(rows), name)
-
-
 @pytest.mark.parametrize("more, value", [
     ({HPH: [0], LAH: [0]}, .5),   # levels of H weigh the same whatever their number of decisions
     ({HPH: [0]}, 1.0)])           # one with one side only is left out
 def test_levels_of_h_weigh_the_same(more, value):
-    assert specified(cells({HPL: [1, 1, 1, 1], LAL: [0]} | more))["value"] == value
+    rows = cells({HPL: [1, 1, 1, 1], LAL: [0]} | more)
+    assert e.endpoint(rows, NO_MODEL)["design"]["value"] == value
 
 
 @pytest.mark.parametrize("rows, value, why, delta", [
@@ -37,15 +33,12 @@ def test_what_cannot_be_tested_has_no_p_and_the_reason(rows, value, why, delta):
     assert (None in out["bounds"].values()) == (len({row.cell for row in rows}) < 2)
 
 
-STRONG = {"value": 0.5, "p": 0.01, "why": None}
-
-
 def primary(p, estimate=1.0):
     return {"separated": False, "why": None, "primary": {"p": p, "estimate": estimate}}
 
 
-APART = {"separated": True, "primary": None, "why": "separation: …"}
-ABSENT = APART | {"separated": False}
+SEPARATED = {"separated": True, "primary": None, "why": "separation: …"}
+ABSENT = SEPARATED | {"separated": False}
 
 
 @pytest.mark.parametrize("design, model, met", [
@@ -55,10 +48,10 @@ ABSENT = APART | {"separated": False}
     ({}, primary(.05), False), ({}, primary(.01, .0), False), ({}, primary(None), None),
     ({"p": 0.2}, primary(None), False), ({"p": None}, primary(.01), None),
     # a separated cell leaves the design-based test alone, a missing model leaves it open
-    ({}, APART, True), ({"p": .05}, APART, False), ({}, ABSENT, None), ({"p": .5}, ABSENT, False)])
+    ({}, SEPARATED, True), ({"p": .05}, SEPARATED, False), ({}, ABSENT, None), ({"p": .5}, ABSENT, False)])
 def test_met_takes_both_tests_in_the_predicted_direction(design, model, met):
-    decides_nothing = primary(.9, -1.0)
-    assert e.decided(STRONG | design, {"with_policy": model, "as_specified": decides_nothing}
+    strong, decides_nothing = {"value": 0.5, "p": 0.01, "why": None}, primary(.9, -1.0)
+    assert e.decided(strong | design, {"with_policy": model, "as_specified": decides_nothing}
                      )[0] is met
 
 

@@ -48,7 +48,8 @@ ABSENT = SEPARATED | {"separated": False}
     ({}, primary(.05), False), ({}, primary(.01, .0), False), ({}, primary(None), None),
     ({"p": 0.2}, primary(None), False), ({"p": None}, primary(.01), None),
     # a separated cell leaves the design-based test alone, a missing model leaves it open
-    ({}, SEPARATED, True), ({"p": .05}, SEPARATED, False), ({}, ABSENT, None), ({"p": .5}, ABSENT, False)])
+    ({}, SEPARATED, True), ({"p": .05}, SEPARATED, False), ({}, ABSENT, None),
+    ({"p": .5}, ABSENT, False)])
 def test_met_takes_both_tests_in_the_predicted_direction(design, model, met):
     strong, decides_nothing = {"value": 0.5, "p": 0.01, "why": None}, primary(.9, -1.0)
     assert e.decided(strong | design, {"with_policy": model, "as_specified": decides_nothing}

@@ -74,15 +74,6 @@ def test_an_outage_leaves_partial_artifacts_that_verify_and_the_same_command_com
     assert cli("analyze.py", "--verify", "o").returncode == 0
 
 
-def test_artifacts_do_not_depend_on_how_many_calls_are_made_at_once(live, double, tmp_path):
-    double.script(latency_s=0.005, jitter_s=0.005)
-    limits = ("1", "strategy=6,decision=8", "strategy=3,decision=5")
-    for name in limits:
-        assert live(double, *SMALL, "--out", name, "--concurrency", name).returncode == 0
-    first, *others = (derived(tmp_path / name) for name in limits)
-    assert others == [first, first]
-
-
 # --- plans -------------------------------------------------------------------------------------
 
 CELLS = [f"S.{s}-C.{c}-H.{h}" for s, c, h in product(

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from itertools import combinations, cycle, pairwise, product
+from itertools import combinations, pairwise, product
 
 import pytest
 from conftest import ROOT
@@ -236,15 +236,14 @@ def meeting(scheme, order, history=(), policy=POLICY):
 
 @both
 def test_no_prompt_gives_the_setting_away_and_labels_are_in_the_contract_alone(domain):
-    """Of each bulletin its pilot, strategy and encounter prompts; schemes, orders and variants in
-    alternation."""
+    """The first bulletin in a pilot's, a strategy and an encounter prompt, its words and labels."""
     cooperative, other = (act.word for act in domain.acts)
-    labels, variants = cycle(product(LABEL_SCHEMES, ORDERS)), cycle(domain.variants)
-    for bulletin, tells in product(domain.bulletins, TELLS):
-        stimulus = Stimulus(bulletin, next(variants), Condition("high", "present", "high"), tells)
+    for tells, *labels in product(TELLS, LABEL_SCHEMES, ORDERS):
+        stimulus = Stimulus(
+            domain.bulletins[0], domain.variants[0], Condition(*BOTH, "high"), tells)
         for prompt in (strategy_prompt(domain, stimulus),
-                       decision_prompt(domain, stimulus, *next(labels)),
-                       encounter_prompt(domain, stimulus, *next(labels), "Hold.",
+                       decision_prompt(domain, stimulus, *labels),
+                       encounter_prompt(domain, stimulus, *labels, "Hold.",
                                         [(cooperative, other), (other, None)])):
             parts = [prompt.system.replace(EXCEPTION, ""), *prompt.user.split("\n\n")]
             assert not any(map(TELLTALE.search, parts))

@@ -92,14 +92,6 @@ def test_a_factor_is_left_out_that_tells_nothing_beside_the_domain(variants, lef
     assert e.left_out_of(list(map(e.model_row, rows))) == left | {"H": "levels beside high and low"}
 
 
-@pytest.mark.parametrize("cell, levels", [
-    (("high", "present", "high"), (1, 1, 1, 0, 0)), (("high", "absent", "low"), (1, 0, 0, 1, 0)),
-    (("low", "present", "omit"), (0, 1, "omit", 0, 1)), (("low", "absent", "low"), (0,) * 5)])
-def test_a_row_of_the_model_stands_in_one_of_four_cells(cell, levels):
-    row = e.model_row(decision(cell))
-    assert tuple(row[name] for name in ("S", "C", "H", *e.OTHERS)) == levels
-
-
 def test_each_term_is_tested_against_the_model_without_it_and_s_and_c_without_their_product(
         monkeypatch):
     rows = crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.25)

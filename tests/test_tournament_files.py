@@ -4,7 +4,7 @@ import gzip
 import json
 import math
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import pairwise, product
 from statistics import fmean
 
@@ -47,31 +47,28 @@ def test_payoffs_power_and_scores_follow_the_specification_wave_by_wave():
     def answer(request):
         return rng.choice([cooperating(request), *map(text_reply, ("Decision: PREEMPT", "well"))])
     files = derived_from(t, answer)
-    power, scores, played = {}, {}, Counter()
+    power, scores, played = defaultdict(lambda: 1.0), Counter(), Counter()
     for number, wave in product(range(1, 4), range(1, 4)):
-        data, earned = files[f"round_{number}_games.json"], {}
-        who = {name: agent["id"] for name, agent in data["agents"].items()}
+        data, earned = files[f"round_{number}_games.json"], defaultdict(list)
+        names = {anon: agent["id"] for anon, agent in data["agents"].items()}
         games = [game for game in data["games"] if game["encounter"] == wave]
         for game in games:
-            acts = tuple(game["decision"][name] for name in game["pair"])
-            gained = PAYOFFS.get(acts)
-            assert game["raw_payoffs"] == (gained and dict(zip(game["pair"], gained, strict=True)))
-            for name, gain in zip(game["pair"], gained or (), strict=False):
-                earned.setdefault(who[name], []).append(gain)
-        means = {agent: fmean(gains) for agent, gains in earned.items()}
+            gains = PAYOFFS.get(tuple(game["decision"][anon] for anon in game["pair"]))
+            assert game["raw_payoffs"] == (gains and dict(zip(game["pair"], gains, strict=True)))
+            for anon, gain in zip(game["pair"], gains or (), strict=False):
+                earned[names[anon]].append(gain)
+        mean = fmean(map(fmean, earned.values()))
         for agent, gains in earned.items():
-            before = power.get(agent, 1)
-            scores.setdefault(agent, []).extend(math.log(1 + before * gain) for gain in gains)
             played[agent] += len(gains)
-            step = math.exp(.02 * (means[agent] - fmean(means.values())))
-            power[agent] = min(1.1, max(.9, before * step))
-        assert all(after == pytest.approx(power.get(who[name], 1), rel=1e-11)
-                   for game in games for name, after in game["power_after"].items())
+            scores[agent] += sum(math.log(1 + power[agent] * gain) for gain in gains)
+            step = math.exp(.02 * (fmean(gains) - mean))
+            power[agent] = min(1.1, max(.9, power[agent] * step))
+        assert all(after == pytest.approx(power[names[anon]], rel=1e-11)
+                   for game in games for anon, after in game["power_after"].items())
     assert {.9, 1.1} <= {*power.values()}
-    standings = files["acausal_manifest.json"]["standings"]
-    assert {row["id"]: (row["games"], row["score"]) for row in standings} == {
-        agent: (played[agent], pytest.approx(sum(gains), rel=1e-11))
-        for agent, gains in scores.items()}
+    assert {row["id"]: (row["games"], row["score"])
+            for row in files["acausal_manifest.json"]["standings"]} == {
+        agent: (played[agent], pytest.approx(score, rel=1e-11)) for agent, score in scores.items()}
 
 
 def test_a_game_has_the_worse_of_two_statuses_and_without_two_decisions_no_payoffs():
@@ -158,23 +155,20 @@ def test_baselines_play_as_in_the_literature_without_a_call_and_are_counted_apar
              "GrimTrigger": "CCCDDD"}
     t = dealt(agents=2, rounds=1, games_per_pair=6, baselines=[*rules])
     files = derived_from(t, scripted)
-    games, manifest = files["round_1_games.json"], files["acausal_manifest.json"]
-    who = {name: agent["baseline"] for name, agent in games["agents"].items()}
-    played = Counter()
-    for game in games["games"]:
-        pair = frozenset(who[name] for name in game["pair"])
-        assert game["baseline"] == (pair != {None})
-        for name in game["pair"]:
-            act = {"COORDINATE": "C", "PREEMPT": "D", None: "?"}[game["decision"][name]]
-            played[who[name], pair, game["encounter"], act] += 1
-    for rule, line in rules.items():
-        pair = frozenset((rule, None))
-        assert all(played[rule, pair, e, act] == played[None, pair, e, acts[e - 1]] == 2
-                   for e, act in enumerate(line, 1))
-    assert all(played["TitForTat", frozenset(("AlwaysD", "TitForTat")), e, act]
-               for e, act in enumerate("CDDDDD", 1))
-    free = next(answer for game in games["games"] for name, answer in game["answers"].items()
-                if who[name])
+    data, manifest = files["round_1_games.json"], files["acausal_manifest.json"]
+    lines = defaultdict(str)   # the acts of an agent against another
+    names = {anon: agent["id"].removeprefix("baseline-") for anon, agent in data["agents"].items()}
+    for game in data["games"]:
+        sides = [names[anon] for anon in game["pair"]]
+        assert game["baseline"] == any(name in rules for name in sides)
+        for anon, pair in zip(game["pair"], (tuple(sides), tuple(sides[::-1])), strict=True):
+            lines[pair] += {"COORDINATE": "C", "PREEMPT": "D", None: "?"}[game["decision"][anon]]
+    assert lines["TitForTat", "AlwaysD"] == "CDDDDD" and {
+        lines[agent, rule] for agent in ("agent-01", "agent-02") for rule in rules} == {acts}
+    assert {rule: lines[rule, "agent-01"] for rule in rules} == rules == {
+        rule: lines[rule, "agent-02"] for rule in rules}
+    free = next(answer for game in data["games"] for anon, answer in game["answers"].items()
+                if names[anon] in rules)
     assert (free["status"], free["cost_usd"], free["tokens"]["prompt"]) == ("ok", 0, 0)
     assert {free[name] for name in ("text", "policy_id", "model", "provider")} == {None}
     assert calls == {"strategy": len(files["strategies_r1.json"]), "decision": 6 * (2 + 8)}

@@ -21,8 +21,6 @@ from common.artifacts import canonical_json
 from common.verify import find_runs
 
 FOLDER = Path(__file__).resolve().parents[1] / "results" / "examples" / "confirmatory"
-OUT = json.loads(canonical_json(analyse(read_study(find_runs([str(FOLDER)])))))
-ESTABLISHED, SPECIFIED = OUT["established"], OUT["as_specified"]
 HP, HA, LP, LA = CELLS = [(s, c) for s in ("high", "low") for c in ("present", "absent")]
 EACH = ("high", "low")
 
@@ -55,12 +53,22 @@ def cell(row):
     return row["S"], row["C"], row["H"]
 
 
-def test_the_study_is_whole():
+@pytest.fixture(scope="module")
+def out():
+    return json.loads(canonical_json(analyse(read_study(find_runs([str(FOLDER)])))))
+
+
+@pytest.fixture
+def specified(out):
+    return out["as_specified"]
+
+
+def test_the_study_is_whole(out):
     assert len(ROWS) == 10 * 8 * 15 * 2
-    assert ESTABLISHED["decisions"] == sum(row["y"] is not None for row in CVD)
+    assert out["established"]["decisions"] == sum(row["y"] is not None for row in CVD)
     assert len({(row["bulletin"], row["wording"]) for row in CVD}) == len(
         {row["wording"] for row in CVD}) == 8
-    assert json.loads((FOLDER / "acausal-analysis.json").read_text("utf-8")) == OUT
+    assert json.loads((FOLDER / "acausal-analysis.json").read_text("utf-8")) == out
 
 
 # --- arithmetic --------------------------------------------------------------------------------
@@ -85,26 +93,28 @@ def contrast(rows, weights, fill=lambda weight: None):
 
 # --- what is established: first encounters of all rounds ---------------------------------------
 
-@pytest.mark.parametrize("entry, rows, weights", [
-    *((ESTABLISHED["contrasts"][name], CVD, weights) for name, weights in WEIGHTS.items()),
-    *((ESTABLISHED["by_H"][h]["HP-LA"], CVD, over_h({HP: 1, LA: -1}, [h])) for h in EACH),
-    (OUT["parts"]["main"]["HP-LA"], CVD, PRIMARY),
-    (OUT["parts"]["hospital"]["HP-LA"], HOSPITAL, over_h({HP: 1, LA: -1}, ["low"]))])
-def test_each_contrast_over_bulletins(entry, rows, weights):
-    by_bulletin = {name: float(contrast([row for row in rows if row["bulletin"] == name], weights))
-                   for name in {row["bulletin"] for row in rows}}
-    assert (entry["value"], entry["units"]) == (approx(fmean(by_bulletin.values())), 8)
-    assert entry["by_bulletin"] == approx(by_bulletin)
+def test_each_contrast_over_bulletins(out):
+    known, parts, pair = out["established"], out["parts"], {HP: 1, LA: -1}
+    assert known["contrasts"].keys() == WEIGHTS.keys()
+    for entry, rows, weights in (
+            *((known["contrasts"][name], CVD, weights) for name, weights in WEIGHTS.items()),
+            *((known["by_H"][h]["HP-LA"], CVD, over_h(pair, [h])) for h in EACH),
+            (parts["main"]["HP-LA"], CVD, PRIMARY),
+            (parts["hospital"]["HP-LA"], HOSPITAL, over_h(pair, ["low"]))):
+        by_bulletin = {name: float(contrast([row for row in rows if row["bulletin"] == name],
+                                            weights)) for name in {row["bulletin"] for row in rows}}
+        assert (entry["value"], entry["units"]) == (approx(fmean(by_bulletin.values())), 8)
+        assert entry["by_bulletin"] == approx(by_bulletin)
 
 
-def test_the_cells_of_all_first_encounters_and_the_course_of_cooperation():
+def test_the_cells_of_all_first_encounters_and_the_course_of_cooperation(out):
     levels = dict(zip(("HP", "HA", "LP", "LA"), CELLS, strict=True))
-    parts = [(ESTABLISHED, CVD), (OUT["parts"]["hospital"], HOSPITAL), *(
-        (ESTABLISHED["by_H"][h], [row for row in CVD if row["H"] == h]) for h in EACH)]
+    parts = [(out["established"], CVD), (out["parts"]["hospital"], HOSPITAL), *(
+        (out["established"]["by_H"][h], [row for row in CVD if row["H"] == h]) for h in EACH)]
     entries = [(entry, [row for row in rows if cell(row)[:2] == levels[name]])
                for part, rows in parts for name, entry in part["cells"].items()]
     entries += [(entry, [row for row in ROWS if (row["domain"], row["round"]) == (
-        entry["domain"], str(entry["round"]))]) for entry in OUT["course"]]
+        entry["domain"], str(entry["round"]))]) for entry in out["course"]]
     assert len(entries) == 4 * 4 + 16
     for entry, rows in entries:
         ys = filled([row["y"] for row in rows])
@@ -126,32 +136,32 @@ def flipped_p(each):
                for signs in product((1, -1), repeat=len(each))) / 2 ** len(each)
 
 
-def test_each_contrast_over_agents_and_the_secondary_adjusted_together():
+def test_each_contrast_over_agents_and_the_secondary_adjusted_together(specified):
     p = {}
-    for name, entry in {"HP-LA": SPECIFIED["design"], **SPECIFIED["secondary"]}.items():
+    for name, entry in {"HP-LA": specified["design"], **specified["secondary"]}.items():
         each = agent_values(WEIGHTS[name])
         p[name] = flipped_p(each)
         assert (entry["value"], entry["units"], entry["p"]) == (
             approx(float(fmean(each))), 6, approx(p[name]))
     # Holm, by the definition: the largest so far of p times the number that are left
-    largest, order = 0, sorted(SPECIFIED["secondary"], key=p.get)
+    largest, order = 0, sorted(specified["secondary"], key=p.get)
     for left, name in zip((4, 3, 2, 1), order, strict=True):
         largest = max(largest, min(1, left * p[name]))
-        assert SPECIFIED["secondary"][name]["p_holm"] == approx(largest)
+        assert specified["secondary"][name]["p_holm"] == approx(largest)
 
 
-def test_missing_decisions_filled_in_each_way():
-    assert SPECIFIED["bounds"] == {name: approx(float(fmean(agent_values(PRIMARY, fill))))
+def test_missing_decisions_filled_in_each_way(specified):
+    assert specified["bounds"] == {name: approx(float(fmean(agent_values(PRIMARY, fill))))
                                    for name, fill in {
         "all_cooperative": lambda w: 1, "none_cooperative": lambda w: 0,
         "lowest": lambda w: int(w < 0), "highest": lambda w: int(w > 0)}.items()}
 
 
-def test_cliffs_delta_is_of_all_pairs_and_its_interval_of_agents():
+def test_cliffs_delta_is_of_all_pairs_and_its_interval_of_agents(specified):
     high, low = (filled([row["y"] for row in ROUND_1 if cell(row)[:2] == pair])
                  for pair in (HP, LA))
     value = fmean((x > y) - (x < y) for x in high for y in low)
-    each, entry = agent_values(PRIMARY), SPECIFIED["delta"]
+    each, entry = agent_values(PRIMARY), specified["delta"]
     assert entry["value"] == approx(value) and entry["high"] >= value
     half = 2.570582 * stdev(map(float, each)) / math.sqrt(6)   # t(5)
     assert entry["low"] <= fmean(each) - half + 1e-6

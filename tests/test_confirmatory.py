@@ -58,11 +58,6 @@ def out():
     return json.loads(canonical_json(analyse(read_study(find_runs([str(FOLDER)])))))
 
 
-@pytest.fixture
-def specified(out):
-    return out["as_specified"]
-
-
 def test_the_study_is_whole(out):
     assert len(ROWS) == 10 * 8 * 15 * 2
     assert out["established"]["decisions"] == sum(row["y"] is not None for row in CVD)
@@ -136,8 +131,8 @@ def flipped_p(each):
                for signs in product((1, -1), repeat=len(each))) / 2 ** len(each)
 
 
-def test_each_contrast_over_agents_and_the_secondary_adjusted_together(specified):
-    p = {}
+def test_each_contrast_over_agents_and_the_secondary_adjusted_together(out):
+    p, specified = {}, out["as_specified"]
     for name, entry in {"HP-LA": specified["design"], **specified["secondary"]}.items():
         each = agent_values(WEIGHTS[name])
         p[name] = flipped_p(each)
@@ -150,18 +145,18 @@ def test_each_contrast_over_agents_and_the_secondary_adjusted_together(specified
         assert specified["secondary"][name]["p_holm"] == approx(largest)
 
 
-def test_missing_decisions_filled_in_each_way(specified):
-    assert specified["bounds"] == {name: approx(float(fmean(agent_values(PRIMARY, fill))))
+def test_missing_decisions_filled_in_each_way(out):
+    assert out["as_specified"]["bounds"] == {name: approx(float(fmean(agent_values(PRIMARY, fill))))
                                    for name, fill in {
         "all_cooperative": lambda w: 1, "none_cooperative": lambda w: 0,
         "lowest": lambda w: int(w < 0), "highest": lambda w: int(w > 0)}.items()}
 
 
-def test_cliffs_delta_is_of_all_pairs_and_its_interval_of_agents(specified):
+def test_cliffs_delta_is_of_all_pairs_and_its_interval_of_agents(out):
     high, low = (filled([row["y"] for row in ROUND_1 if cell(row)[:2] == pair])
                  for pair in (HP, LA))
     value = fmean((x > y) - (x < y) for x in high for y in low)
-    each, entry = agent_values(PRIMARY), specified["delta"]
+    each, entry = agent_values(PRIMARY), out["as_specified"]["delta"]
     assert entry["value"] == approx(value) and entry["high"] >= value
     half = 2.570582 * stdev(map(float, each)) / math.sqrt(6)   # t(5)
     assert entry["low"] <= fmean(each) - half + 1e-6

@@ -229,9 +229,9 @@ def test_the_twin_control_says_who_decides_and_lacks_the_sentence_on_ai(domain):
 POLICY = "1. Weigh customers first.\n2. Weigh the date second.\n3. Tell {office} before noon."
 
 
-def meeting(scheme, order, history=(), policy=POLICY):
+def meeting(scheme, order, policy=POLICY):
     stimulus = Stimulus(CVD.bulletins[0], CVD.variants[0], Condition("low", "absent", "omit"))
-    return encounter_prompt(CVD, stimulus, scheme, order, policy, history).user
+    return encounter_prompt(CVD, stimulus, scheme, order, policy, []).user
 
 
 @both
@@ -266,17 +266,9 @@ def test_the_contract_ends_every_decision_prompt(scheme, late, early):
         lines.reverse()
 
 
-def test_history_shows_the_last_two_in_the_scheme_s_labels_and_none_leaves_no_trace():
-    history = [("PREEMPT", "PREEMPT"), ("COORDINATE", "PREEMPT"), ("COORDINATE", None)]
-    added = ("Earlier cases like this one with this same counterparty this round, oldest first:\n"
-             "- you: Option B; counterparty: Option A\n- you: Option B; counterparty: no entry\n\n")
-    before, after = meeting("L3", "other-first"), meeting("L3", "other-first", history)
-    assert after.replace(added, "") == before != after
-
-
 def test_a_policy_is_shown_as_written_braces_and_all():
     assert meeting("L1", "other-first").startswith(f"Your declared policy:\n{POLICY}\n\n")
-    assert "policy" not in meeting("L1", "other-first", policy=" \n").lower()
+    assert "policy" not in meeting("L1", "other-first", " \n").lower()
 
 
 # --- the row of an answer ----------------------------------------------------------------------

@@ -25,12 +25,12 @@ def planted(shares, n=20, bulletins="b", **more):
         bulletin=f"{bulletins}{at:02d}", **more)]
 
 
-def board(unfinished=(), **rows):
+def board(**rows):
     tables = {part: {} for part in rows}
     for part, row in ((part, row) for part, listed in rows.items() for row in listed):
         add(tables[part], slot_of(row), row.cooperates)
     point = endpoint(rows.get("main", ()), NO_MODEL)
-    return {gate["gate"]: gate for gate in gates(Evidence(point, rows, tables), unfinished)}
+    return {gate["gate"]: gate for gate in gates(Evidence(point, rows, tables), [])}
 
 
 def verdicts(gate):
@@ -47,6 +47,7 @@ def wilson(share, n, z, side):
 STRONG = [(16, 6), (17, 5), (15, 7), (16, 4), (18, 6), (16, 8), (17, 6), (15, 5)]  # +50 points
 WEAK = [(11, 10), (9, 10), (11, 9), (10, 11), (11, 10), (10, 9), (9, 10), (12, 10)]
 REVERSE, NIL = [(y, x) for x, y in STRONG], [(10, 10)] * 8
+HALF = {"main": [(16, 6)] * 8, "reworded": [(11, 6)] * 8, "ablated": [(11, 6)] * 8}
 NOISY = [(20, 0)] * 4 + [(8, 12)] * 4   # +40 points, and half of the bulletins point the other way
 
 
@@ -67,7 +68,10 @@ def everywhere(shares, **other):
         ("holdout", "holdout"))),
     # in main runs without an effect nothing is there to be found again
     *((gate, {"main": NIL}, ("fail", "undecided")) for gate in EFFECT_GATES[1:4]),
-    # half of it is left in both arms, of which one does not exclude 0
+    # exactly half of it has to be left in both arms as specified; established, both exclude 0
+    ("ablation", HALF, ("pass", "pass")),
+    *(("ablation", HALF | {arm: [(11, 6)] * 7 + [(10, 6)]}, ("fail", "pass"))
+      for arm in ("reworded", "ablated")),
     ("ablation", {"reworded": NOISY}, ("pass", "undecided")),
     ("ablation", {"ablated": NOISY}, ("pass", "undecided")),
     # a δ of exactly a fifth, which as 0.9 − 0.7 is a little more, is not above it
@@ -110,22 +114,10 @@ def test_a_gate_counts_what_is_missing_against_the_effect():
     assert verdicts(board(main=known + lost)["first_encounter"]) == ("pass", "undecided")
 
 
-def test_of_an_unfinished_study_no_gate_is_evaluable_nor_is_a_holdout_on_main_bulletins():
-    nothing = ("not evaluable", "not evaluable")
-    out = board(["1 run unfinished"], **everywhere(STRONG)).values()
-    assert {(*verdicts(gate), gate["next"]) for gate in out} == {(*nothing, None)}
-    same = board(**everywhere(STRONG) | {"holdout": planted(STRONG)})["holdout"]
-    assert verdicts(same) == nothing and "8 bulletins of the held-out" in (
-        same["established"]["figure"])
-
-
-@pytest.mark.parametrize("arm", ["reworded", "ablated"])
-def test_as_specified_ablation_must_leave_half_of_the_effect(arm):
-    """+50 points in the main runs: +25 are half of it, +24 are not; both exclude 0."""
-    half, less = planted([(11, 6)] * 4 + [(12, 7)] * 4), planted([(61, 37)] * 8, n=100)
-    rows = {"main": planted([(16, 6)] * 4 + [(17, 7)] * 4), "reworded": half, "ablated": half}
-    assert verdicts(board(**rows)["ablation"]) == ("pass", "pass")
-    assert verdicts(board(**rows | {arm: less})["ablation"]) == ("fail", "pass")
+def test_a_holdout_on_bulletins_of_main_runs_is_not_evaluable():
+    gate = board(**everywhere(STRONG) | {"holdout": planted(STRONG)})["holdout"]
+    assert verdicts(gate) == ("not evaluable", "not evaluable")
+    assert "8 bulletins of the held-out" in gate["established"]["figure"]
 
 
 # --- labels ------------------------------------------------------------------------------------

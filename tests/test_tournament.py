@@ -215,10 +215,11 @@ def test_an_entry_that_could_not_be_read_is_shown_as_none_and_with_history_off_n
 
 
 def test_an_estimate_has_policies_of_four_lines_and_the_history_of_each_encounter():
-    calls = typical_calls(dealt(rounds=1, baselines=["AlwaysC"]))
+    calls = typical_calls(dealt(rounds=1, baselines=["AlwaysC"], label_schemes=["L1"]))
     decisions = [request for request, _ in calls if request.stage == "decision"]
     assert [times for _, times in calls] == [10, 100, 100, 100]
-    assert [len(history(request)) for request in decisions] == [0, 1, 2]
+    assert [history(request) for request in decisions] == [
+        [("COORDINATE", "COORDINATE")] * e for e in range(3)]
     assert all(len(re.findall(r"^\d\. ", request.user, re.M)) == 4 for request in decisions)
 
 

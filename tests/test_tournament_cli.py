@@ -132,7 +132,8 @@ def test_a_plan_s_runs_are_in_a_folder_per_seed_the_same_from_one_process_and_fr
         cli, tmp_path):
     flags = ("--plan", "history-off", "--seeds", "1,2", "--agents", 3, "--rounds", 1)
     for jobs in (1, 2):
-        assert cli(SCRIPT, *flags, "--out", f"jobs-{jobs}", "--jobs", jobs).returncode == 0
+        done = cli(SCRIPT, *flags, "--out", f"jobs-{jobs}", "--jobs", jobs)
+        assert done.returncode == 0 and "336 calls, $0" in done.stdout
     assert derived(tmp_path / "jobs-1") == derived(tmp_path / "jobs-2")
     for folder, seed in zip(sorted((tmp_path / "jobs-1").iterdir()), (1, 2), strict=True):
         assert folder.name.startswith(f"history-off-s{seed}")

@@ -116,7 +116,7 @@ def test_each_term_is_tested_against_the_model_without_it_and_s_and_c_without_th
     assert set(many["tests"]) == {"S:C"} and many["why"].startswith("more than 5000 rows")
 
 
-def test_bulletins_stand_for_variants_where_the_two_coincide():
+def test_bulletins_replace_variants_where_the_two_coincide():
     rows = [row._replace(variant=variant, bulletin=bulletin, seed=seed) for seed, (
         variant, bulletin) in enumerate((("v1", "b1"), ("v2", "b2"))) for row in crossed(
             lambda cell: 0.5)[:96]]

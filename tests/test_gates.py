@@ -144,7 +144,7 @@ def every(k):
 SAME = every(100)
 
 
-def test_a_respondent_that_never_varies_passes_and_one_that_follows_the_word_fails():
+def test_a_respondent_that_never_varies_passes_and_what_follows_the_word_fails():
     assert verdicts(label_gate(every(200), every(0))) == ("pass", "pass")
     assert verdicts(label_gate(every(200) | {"L1": 0}, every(0))) == ("fail", "fail")
 
@@ -252,7 +252,7 @@ def test_nothing_answered_is_not_checked_rather_than_fine():
     assert {wire["tripped"] for wire in wires().values()} == {None}
 
 
-def test_both_sides_of_a_pair_and_its_runs_share_one_drawn_order_of_a_seed_and_domain():
+def test_both_sides_of_a_pair_and_its_runs_share_a_drawn_order_of_a_seed_and_domain():
     """Twenty decisions on two drawn orders: p can't be below 2/4."""
     rows = [decision(agent=a, opponent=b, option_order=order, run=f"r{run}")
             for order, (x, y) in (("cooperative-first", "ab"), ("other-first", "cd"))
@@ -302,7 +302,7 @@ def test_identical_policies_are_counted_and_trip_where_the_lower_limit_passes():
     assert overlap(["one two three"] * 3, [ALIKE])["numbers"]["cells"]["a"]["pairs"] == 3
 
 
-def test_the_limit_of_overlap_leaves_out_one_policy_of_one_run_at_a_time():
+def test_the_limit_of_overlap_leaves_out_a_policy_at_a_time():
     """ALIKE and this share one of three 3-grams; runs of six and of three policies, 18 pairs."""
     runs = [ALIKE] * 5 + ["one two three five"], [ALIKE] * 3
     rest = [*[(10 + 5 / 3 + 3 - 4 - 1 / 3) / 13] * 5, (10 + 3) / 13,
@@ -318,7 +318,7 @@ def test_the_limit_of_overlap_leaves_out_one_policy_of_one_run_at_a_time():
     (counted() + counted(), False, "one each"),
     (counted() + counted(served=("m-2",)), True, "m: 2 models (m-1, m-2)"),
     (counted(upstreams="pq", role="holdout"), True, "m: 2 providers (p, q)")])
-def test_two_models_or_upstreams_behind_one_name_trip(runs, tripped, figure):
+def test_two_models_or_upstreams_behind_a_name_trip(runs, tripped, figure):
     out = wires(runs=runs)["served"]
     assert (out["tripped"], out["figure"]) == (tripped, figure)
 

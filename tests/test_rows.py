@@ -73,7 +73,7 @@ def test_runs_of_two_studies_are_refused_by_what_differs(tmp_path, change, confi
 @pytest.mark.parametrize("config", [
     LA, {"seed": 2}, {"domain": "hospital"}, {"tells": "ablated"}, {"variants": "holdout"},
     {"history_mode": "off"}, {"turn": 1}, {"plan_seed": 2}, {"rounds": 1}, {"games_per_pair": 2}])
-def test_runs_of_one_study_may_differ_in_what_it_varies(tmp_path, config):
+def test_runs_of_a_study_may_differ_in_what_it_varies(tmp_path, config):
     r.read_study([run(tmp_path / "a"), run(tmp_path / "b", **({"seed": 1} | config))])
 
 

@@ -128,7 +128,7 @@ def test_a_seed_has_the_same_bulletins_alone_and_among_its_neighbours_and_21_see
     assert len(held) == 8 and not held & set(first)
 
 
-def test_a_plan_s_runs_are_in_a_folder_per_seed_the_same_from_one_process_and_from_two(
+def test_a_plan_s_runs_are_in_a_folder_per_seed_the_same_from_a_process_and_from_two(
         cli, tmp_path):
     flags = ("--plan", "history-off", "--seeds", "1,2", "--agents", 3, "--rounds", 1)
     for jobs in (1, 2):

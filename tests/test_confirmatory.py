@@ -7,7 +7,6 @@ signs are gone through by hand. Intervals: test_stats_contrasts.py; labels: test
 import csv
 import json
 import math
-from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -68,22 +67,17 @@ def test_the_study_is_whole(out):
 
 # --- arithmetic --------------------------------------------------------------------------------
 
-def grouped(rows, key):
-    out = defaultdict(list)
-    for row in rows:
-        out[key(row)].append(row["y"])
-    return out
-
-
 def filled(values, fill=None):
     return [fill if y is None else y for y in values if y is not None or fill is not None]
 
 
 def contrast(rows, weights, fill=lambda weight: None):
     """The contrast of the cells' shares; `fill`: what a missing decision counts as."""
-    ys = grouped(rows, cell)
-    shares = {name: filled(ys[name], fill(w)) for name, w in weights.items()}
-    return sum(w * Fraction(sum(shares[name]), len(shares[name])) for name, w in weights.items())
+    value = 0
+    for levels, weight in weights.items():
+        ys = filled([row["y"] for row in rows if cell(row) == levels], fill(weight))
+        value += weight * Fraction(sum(ys), len(ys))
+    return value
 
 
 # --- what is established: first encounters of all rounds ---------------------------------------
@@ -100,21 +94,6 @@ def test_each_contrast_over_bulletins(out):
                                             weights)) for name in {row["bulletin"] for row in rows}}
         assert (entry["value"], entry["units"]) == (approx(fmean(by_bulletin.values())), 8)
         assert entry["by_bulletin"] == approx(by_bulletin)
-
-
-def test_the_cells_of_all_first_encounters_and_the_course_of_cooperation(out):
-    levels = dict(zip(("HP", "HA", "LP", "LA"), CELLS, strict=True))
-    parts = [(out["established"], CVD), (out["parts"]["hospital"], HOSPITAL), *(
-        (out["established"]["by_H"][h], [row for row in CVD if row["H"] == h]) for h in EACH)]
-    entries = [(entry, [row for row in rows if cell(row)[:2] == levels[name]])
-               for part, rows in parts for name, entry in part["cells"].items()]
-    entries += [(entry, [row for row in ROWS if (row["domain"], row["round"]) == (
-        entry["domain"], str(entry["round"]))]) for entry in out["course"]]
-    assert len(entries) == 4 * 4 + 16
-    for entry, rows in entries:
-        ys = filled([row["y"] for row in rows])
-        assert [entry[key] for key in ("k", "n", "missing")] == [
-            sum(ys), len(ys), len(rows) - len(ys)]
 
 
 # --- as specified: round 1, agents -------------------------------------------------------------

@@ -104,10 +104,15 @@ def test_another_domain_never_enters_the_primary_data():
 
 # --- design ---
 
-def test_the_default_design_has_a_hundred_policies_and_2700_decisions():
-    seen = requests(dealt())
+def test_the_default_design_has_2800_calls_and_another_bulletin_salt_and_names_in_every_round():
+    t = dealt()
+    seen = requests(t)
     assert Counter(r.stage for r in seen.values()) == {"strategy": 100, "decision": 2700}
-    assert set(request_ids(dealt())) == seen.keys()
+    assert set(request_ids(t)) == seen.keys()
+    assert len({r.bulletin.id for r in t.rounds}) == len({r.salt for r in t.rounds}) == 10
+    assert len({name for r in t.rounds for name in r.anon.values()}) == 100
+    assert all(name == hashlib.sha256(f"{r.salt}{agent}".encode()).hexdigest()
+               for r in t.rounds for agent, name in r.anon.items())
 
 
 @pytest.mark.parametrize(("agents", "rounds", "games", "seed"), [
@@ -132,14 +137,6 @@ def test_every_pair_meets_once_with_balanced_seats_and_everybody_before_anybody_
     assert len(agents) == n and max(first) - min(first) <= 1
     for at in range(0, len(pairs), n // 2):
         assert len({agent for pair in pairs[at:at + n // 2] for agent in pair}) == n // 2 * 2
-
-
-def test_every_round_has_another_bulletin_salt_and_names():
-    t = dealt()
-    assert len({r.bulletin.id for r in t.rounds}) == len({r.salt for r in t.rounds}) == 10
-    assert len({name for r in t.rounds for name in r.anon.values()}) == 100
-    assert all(name == hashlib.sha256(f"{r.salt}{agent}".encode()).hexdigest()
-               for r in t.rounds for agent, name in r.anon.items())
 
 
 def cue(t, request, slot):

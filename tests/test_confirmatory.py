@@ -125,10 +125,10 @@ def test_each_contrast_over_agents_and_the_secondary_adjusted_together(out):
 
 
 def test_missing_decisions_filled_in_each_way(out):
-    assert out["as_specified"]["bounds"] == {name: approx(float(fmean(agent_values(PRIMARY, fill))))
-                                   for name, fill in {
-        "all_cooperative": lambda w: 1, "none_cooperative": lambda w: 0,
-        "lowest": lambda w: int(w < 0), "highest": lambda w: int(w > 0)}.items()}
+    fills = {"all_cooperative": lambda w: 1, "none_cooperative": lambda w: 0,
+             "lowest": lambda w: int(w < 0), "highest": lambda w: int(w > 0)}
+    assert out["as_specified"]["bounds"] == {
+        name: approx(float(fmean(agent_values(PRIMARY, fill)))) for name, fill in fills.items()}
 
 
 def test_cliffs_delta_is_of_all_pairs_and_its_interval_of_agents(out):

@@ -5,7 +5,6 @@ signs are gone through by hand. Intervals: test_stats_contrasts.py; labels: test
 """
 
 import csv
-import json
 import math
 from fractions import Fraction
 from itertools import product
@@ -15,8 +14,7 @@ from statistics import fmean, stdev
 import pytest
 
 from cirrus.judge.rows import read_study
-from cirrus.judge.study import analyse
-from common.artifacts import canonical_json
+from cirrus.reports.study import analysed
 from common.verify import find_runs
 
 FOLDER = Path(__file__).resolve().parents[1] / "results" / "examples" / "confirmatory"
@@ -53,16 +51,22 @@ def cell(row):
 
 
 @pytest.fixture(scope="module")
-def out():
-    return json.loads(canonical_json(analyse(read_study(find_runs([str(FOLDER)])))))
+def made():
+    return analysed(read_study(find_runs([str(FOLDER)])), [FOLDER])
 
 
-def test_the_study_is_whole(out):
+@pytest.fixture
+def out(made):
+    return made[0]
+
+
+def test_the_study_is_whole_and_its_committed_files_are_derived_again(made):
+    out, files = made
+    assert [name for name in files if files[name] != (FOLDER / name).read_bytes()] == []
     assert len(ROWS) == 10 * 8 * 15 * 2
     assert out["established"]["decisions"] == sum(row["y"] is not None for row in CVD)
     assert len({(row["bulletin"], row["wording"]) for row in CVD}) == len(
         {row["wording"] for row in CVD}) == 8
-    assert json.loads((FOLDER / "acausal-analysis.json").read_text("utf-8")) == out
 
 
 # --- arithmetic --------------------------------------------------------------------------------

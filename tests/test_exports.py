@@ -13,13 +13,9 @@ from conftest import ROOT, clean_environment, ended
 from readers import python_with, rscript
 from study_rows import decision, plan
 
-from cirrus.judge.rows import read_study
-from cirrus.markers.ratings import item_id
-from cirrus.reports.study import COLUMNS, exports
+from cirrus.reports.study import COLUMNS
 from common.artifacts import csv_bytes
-from common.verify import find_runs
 
-EXAMPLE = ROOT / "results" / "examples" / "confirmatory"
 EXAMPLES = re.findall(r"^```(python|r|sql)\n(.*?)^```$",
                       (ROOT / "docs" / "exports.md").read_text("utf-8"), re.M | re.S)
 DECISIONS = "results/acausal/confirmatory-s42/exports/decisions.csv"
@@ -64,16 +60,6 @@ def test_there_is_a_row_for_each_decision_policy_and_game(tables):
         "games": 20 * 28, "decisions": 20 * (21 * 2 + 7), "policies": 20 * 7}
     primary = [row for row in tables["decisions"] if row["primary"] == "1"]
     assert len(primary) == 10 * 42 and not any("baseline" in row["opponent"] for row in primary)
-
-
-def test_the_exports_of_the_committed_study_are_what_they_were():
-    """test_confirmatory.py derives the estimates of its analysis from these rows."""
-    made = exports(read_study(find_runs([str(EXAMPLE)])))
-    assert made == {name: (EXAMPLE / name).read_bytes() for name in made}
-    policies, decisions = (rows_of(made[f"exports/{name}.csv"])
-                           for name in ("policies", "decisions"))
-    assert {row["id"] for row in policies} == {row["policy"] for row in decisions}
-    assert {row["item"] == item_id(row["text"]) for row in policies} == {True}
 
 
 def test_foreign_text_can_be_neither_a_formula_nor_a_new_column():

@@ -27,11 +27,9 @@ print(json.dumps([duckdb.sql(part).fetchall() for part in sys.argv[1:]]))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with the files that the page names: ten runs of seven agents and a baseline,
-    two rounds each."""
+    """The files that the page names: ten runs of seven agents and a baseline, two rounds each."""
     folder = tmp_path_factory.mktemp("project")
-    study = plan(folder / "results" / "acausal", agents=7, rounds=2,
-                 baselines=["TitForTat"])
+    study = plan(folder / "results/acausal", agents=7, rounds=2, baselines=["TitForTat"])
     assert ended(folder, "analyze.py", study, "--figures", "drawn").returncode == 0
     return folder
 
@@ -42,20 +40,16 @@ def analysis(folder):
     return json.loads(path.read_text())
 
 
-@pytest.fixture(scope="module")
-def tables(folder):
-    return {path.stem: rows_of(path.read_bytes())
-            for path in (folder / DECISIONS).parent.glob("*.csv")}
-
-
 def rows_of(data):
     return list(csv.DictReader(io.StringIO(data.decode(), newline="")))
 
 
 # --- the tables --------------------------------------------------------------------------------
 
-def test_there_is_a_row_for_each_decision_policy_and_game(tables):
+def test_there_is_a_row_for_each_decision_policy_and_game(folder):
     """Eight meet once in 28 pairs; a baseline's acts are in games only."""
+    tables = {path.stem: rows_of(path.read_bytes())
+              for path in (folder / DECISIONS).parent.glob("*.csv")}
     assert {name: len(rows) for name, rows in tables.items()} == {
         "games": 20 * 28, "decisions": 20 * (21 * 2 + 7), "policies": 20 * 7}
     primary = [row for row in tables["decisions"] if row["primary"] == "1"]

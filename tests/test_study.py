@@ -132,11 +132,13 @@ def test_decisions_under_a_policy_that_was_refused_are_missing(tmp_path, monkeyp
         return ("", "content_filter") if request.stage == "strategy" else (
             RESPONDENTS["sim-coin"](request, rng))
     monkeypatch.setitem(RESPONDENTS, "sim-test", respond)
-    part = analyse(study_in(plan(tmp_path, "sim-test", agents=2)))
+    study = study_in(plan(tmp_path, "sim-test", agents=2))
+    part = analyse(study)
     assert {(cell["n"], cell["missing"]) for cell in part["established"]["cells"].values()} == {
         (0, 4)}
     assert [wire["tripwire"] for wire in part["tripwires"] if wire["tripped"]] == ["policies"]
     assert part["verdict"]["word"] == "not evaluable"
+    assert "– of 0" not in reports.files(json.loads(json.dumps(part)), study)["report.html"]
 
 
 def test_baselines_and_ablation_stay_out_of_the_primary_data(tmp_path):
@@ -177,9 +179,9 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, 
     files = {name: (copy / name).read_bytes() for name in (
         "acausal-analysis.json", "acausal-summary.md", "report.html", "exports/decisions.csv",
         "exports/games.csv", "exports/policies.csv")}
-    again = shell("analyze.py", copy, "--out", tmp_path / "again", "--json",
-                  env={"PYTHONHASHSEED": "7"})
-    assert json.loads(again.stdout)["simulated"] is True
+    again = json.loads(shell("analyze.py", copy, "--out", tmp_path / "again", "--json",
+                             env={"PYTHONHASHSEED": "7"}).stdout)
+    assert (again["simulated"], again["written"]) == (True, "again")
     for name, data in files.items():
         assert (tmp_path / "again" / name).read_bytes() == data
         assert str(tmp_path).encode() not in data

@@ -17,7 +17,7 @@ from domains import DOMAINS
 from tournaments import MODELS, configured, cooperating, dealt, requests, settings, text_reply
 from world import World, completion, conducted, failure, scripted
 
-from cirrus.ask.design import make_agents, marks_of, part_of, role_of, run_name
+from cirrus.ask.design import make_agents, marks_of, part_of, role_of, run_name, titles
 from cirrus.ask.encounters import chains, policy_status, request_ids, typical_calls
 from cirrus.ask.prompts import Stimulus, sentences
 from cirrus.ask.respondents import read_cues
@@ -100,6 +100,7 @@ def test_another_domain_never_enters_the_primary_data():
     assert [part_of(role, "cvd") for role in ("main", "holdout", "other")] == [
         "main", "holdout", None]
     assert [part_of(role, "hospital") for role in ("main", "ablated")] == ["hospital", None]
+    assert list(titles({*"dcba", "hospital", "main"})) == ["main", "hospital", *"abcd"]
 
 
 # --- design ---
@@ -312,6 +313,8 @@ def test_payoffs_power_and_scores_follow_the_specification_wave_by_wave():
         return rng.choice([cooperating(request), *map(text_reply, ("Decision: PREEMPT", "well"))])
     files = derived_from(t, answer)
     power, scores, played = defaultdict(lambda: 1.0), Counter(), Counter()
+    assert [files[f"round_{n}_games.json"]["wording"] for n in range(1, 4)] == [
+        round_.wording + 1 for round_ in t.rounds]
     for number, wave in product(range(1, 4), range(1, 4)):
         data, earned = files[f"round_{number}_games.json"], defaultdict(list)
         names = {anon: agent["id"] for anon, agent in data["agents"].items()}

@@ -175,7 +175,7 @@ def test_an_unfinished_run_is_analysed_and_named_and_ends_with_3(cli, copy):
 def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, copy, tmp_path):
     done = cli("analyze.py", copy)
     assert done.returncode == 0, done.stderr
-    assert "SIMULATED" in done.stdout and "; make study\n" in done.stdout
+    assert "SIMULATED" in done.stdout and "make study\n" in done.stdout
     assert len(done.stdout.splitlines()) <= 15
     files = {name: (copy / name).read_bytes() for name in (
         "acausal-analysis.json", "acausal-summary.md", "report.html", "exports/decisions.csv",

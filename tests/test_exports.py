@@ -1,70 +1,59 @@
-"""exports/*.csv and --figures as other programmes read them, and the similarity of policies."""
+"""exports/*.csv and --figures of a small study, and docs/exports.md, whose examples run on them."""
 
 import csv
 import io
 import json
+import re
 import shutil
+import subprocess
+from functools import cache
 
 import pytest
-from conftest import ROOT, ended
-from study_rows import plan
+from conftest import ROOT, clean_environment, ended
+from readers import python_with, rscript
+from study_rows import decision, plan
 
-from cirrus.judge.gates import convergence
-from cirrus.judge.rows import decisions, read_study
-from cirrus.markers.patterns import marked
-from cirrus.markers.ratings import item_id
-from cirrus.reports.study import exports
+from cirrus.reports.study import COLUMNS
 from common.artifacts import csv_bytes
-from common.verify import find_runs
+
+EXAMPLES = re.findall(r"^```(python|r|sql)\n(.*?)^```$",
+                      (ROOT / "docs" / "exports.md").read_text("utf-8"), re.M | re.S)
+DECISIONS = "results/acausal/confirmatory-s42/exports/decisions.csv"
+SQL = """
+import duckdb, json, sys
+print(json.dumps([duckdb.sql(part).fetchall() for part in sys.argv[1:]]))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The files that the page names: ten runs of seven agents and a baseline, two rounds each."""
+    folder = tmp_path_factory.mktemp("project")
+    study = plan(folder / "results/acausal", agents=7, rounds=2, baselines=["TitForTat"])
+    assert ended(folder, "analyze.py", study, "--figures", "drawn").returncode == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def analysis(folder):
+    path = folder / "results/acausal/confirmatory-s42/acausal-analysis.json"
+    return json.loads(path.read_text())
 
 
 def rows_of(data):
     return list(csv.DictReader(io.StringIO(data.decode(), newline="")))
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    folder = plan(tmp_path_factory.mktemp("plan"), agents=4, baselines=["TitForTat"])
-    return read_study(find_runs([str(folder)]))
+# --- the tables --------------------------------------------------------------------------------
 
-
-@pytest.fixture(scope="module")
-def tables(study):
-    return {name.removeprefix("exports/"): rows_of(data) for name, data in exports(study).items()}
-
-
-def test_there_is_a_row_for_each_decision_policy_and_game(tables):
-    """Ten runs of one round: 4 agents and a baseline meet once in 10 pairs."""
-    assert len(tables["games.csv"]) == 10 * 10
-    assert len(tables["decisions.csv"]) == 10 * (6 * 2 + 4)  # a baseline's acts are in games only
-    assert len(tables["policies.csv"]) == 10 * 4
-    primary = [row for row in tables["decisions.csv"] if row["primary"] == "1"]
-    assert len(primary) == 10 * 12 and not any("baseline" in row["opponent"] for row in primary)
-
-
-def test_decisions_lead_to_their_policies_and_games_and_show_what_stood_first(tables):
-    policies = {row["id"] for row in tables["policies.csv"]}
-    games = {row["id"]: row for row in tables["games.csv"]}
-    for row in tables["decisions.csv"]:
-        game, side = row["id"].rsplit("/", 1)
-        assert row["policy"] in policies and games[game][f"agent_{side}"] == row["agent"]
-        assert games[game][f"decision_{side}"] == row["decision"]
-        if row["cooperates"]:
-            first = {"cooperative-first": "1", "other-first": "0"}[row["option_order"]]
-            assert row["first_taken"] == ("1" if row["cooperates"] == first else "0")
-
-
-def test_policies_carry_their_weak_labels_and_their_item(tables):
-    for row in tables["policies.csv"]:
-        assert row["item"] == item_id(row["text"])
-        assert row["marker_acausal"] == str(int(marked(row["text"])["acausal"]))
-    assert {row["marker_acausal"] for row in tables["policies.csv"]} == {"0", "1"}
-
-
-def test_a_row_is_a_decision_as_read_back(study, tables):
-    row, again = next(decisions(study.runs[0])), tables["decisions.csv"][0]
-    assert (again["id"], again["S"], again["text"]) == (row.id, row.S, row.text)
-    assert float(again["power_after"]) == row.power_after
+def test_there_is_a_row_for_each_decision_policy_and_game(folder):
+    """Eight meet once in 28 pairs; a baseline's acts are in games only."""
+    tables = {path.stem: rows_of(path.read_bytes())
+              for path in (folder / DECISIONS).parent.glob("*.csv")}
+    assert {name: len(rows) for name, rows in tables.items()} == {
+        "games": 20 * 28, "decisions": 20 * (21 * 2 + 7), "policies": 20 * 7}
+    primary = [row for row in tables["decisions"] if row["primary"] == "1"]
+    assert len(primary) == 10 * 42 and not any("baseline" in row["opponent"] for row in primary)
 
 
 def test_foreign_text_can_be_neither_a_formula_nor_a_new_column():
@@ -75,39 +64,79 @@ def test_foreign_text_can_be_neither_a_formula_nor_a_new_column():
     assert csv_bytes(["a", "b"], [{"a": None, "b": True}]) == b"a,b\n,1\n"
 
 
-# --- convergence: equal texts have cosine 1, texts without a common 3-gram 0 ------------------
-
-A, B = "publish together at the agreed hour", "xxyyzz qqwwvv kkjjhh"
-
-
-@pytest.mark.parametrize(("texts", "within", "between"), [
-    ([{"a": [A, A], "b": [B, B]}], 1, 0), ([{"a": [A, A], "b": [A, A, A]}], 1, 1),
-    ([{"a": [A], "b": [B]}], None, 0), ([{"a": [A, A]}], 1, None),
-    ([{"a": [A, A], "b": [B]}, {"a": [A, B], "b": [B]}], 1 / 2, (0 + 1 / 2) / 2)])
-def test_similarity_within_and_between_cells_is_averaged_over_seeds(texts, within, between):
-    [row] = convergence({(seed, "cvd", 2): cells for seed, cells in enumerate(texts)})
-    known = None not in (within, between)
-    assert row["round"] == 2 and (row["difference"] is not None) is known
-    for key, value in (("within", within), ("between", between)):
-        assert row[key] == (value if value is None else pytest.approx(value, abs=1e-12))
+def test_figures_of_a_study_have_the_numbers_of_the_analysis(folder, analysis):
+    first = rows_of((folder / "drawn/effects.csv").read_bytes())[0]
+    effect = analysis["established"]["contrasts"]["HP-LA"]
+    assert [float(first[f"points (interval){end}"]) for end in ("", ", low", ", high")] == [
+        effect["value"], effect["low"], effect["high"]] and first["stamp"] == "SIMULATED"
 
 
-# --- figures and tables for a paper ------------------------------------------------------------
-
-@pytest.mark.parametrize("name", ["pilot", "study"])
-def test_figures_and_tables_are_written_named_and_have_the_numbers_of_the_analysis(name, tmp_path):
-    if name == "pilot":
-        run = shutil.copytree(ROOT / "results/examples/pilot-smollm2", tmp_path / "run")
-    else:
-        run = plan(tmp_path / "acausal", agents=3, rounds=2)
+def test_figures_of_a_pilot_are_written_and_named(tmp_path):
+    run = shutil.copytree(ROOT / "results/examples/pilot-smollm2", tmp_path / "run")
     done = ended(tmp_path, "analyze.py", run, "--figures", "drawn")
     names = {path.name for path in (tmp_path / "drawn").iterdir()}
     assert done.returncode == 0 and all(name in done.stdout for name in names)
-    assert {"cooperation-by-symmetry-and-cue.svg", "cells.csv" if name == "pilot" else
-            "effects.csv"} <= names and {name.split(".")[1] for name in names} == {"svg", "csv"}
-    if name == "study":
-        effect = json.loads((run / "acausal-analysis.json").read_text())["established"][
-            "contrasts"]["HP-LA"]
-        first = rows_of((tmp_path / "drawn/effects.csv").read_bytes())[0]
-        assert [float(first[f"points (interval){end}"]) for end in ("", ", low", ", high")] == [
-            effect["value"], effect["low"], effect["high"]] and first["stamp"] == "SIMULATED"
+    assert {"cooperation-by-symmetry-and-cue.svg", "cells.csv"} <= names
+    assert {name.split(".")[1] for name in names} == {"svg", "csv"}
+
+
+# --- the page ----------------------------------------------------------------------------------
+
+def output(command, folder):
+    done = subprocess.run(list(map(str, command)), cwd=folder, check=False, text=True,
+                          capture_output=True, env=clean_environment())
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@cache
+def run(language, code, folder):
+    """What an example prints; the rows of SQL. It runs once, however often it is looked at."""
+    if language == "python":
+        return output([python_with("pandas"), "-c", code], folder)
+    if language == "sql":
+        return json.loads(output([python_with("duckdb"), "-c", SQL, code], folder))[0]
+    return output([rscript(*re.findall(r"library\((\S+)\)", code)), "-e", code], folder)
+
+
+def example(word):
+    """The language and code of the only example that holds `word`."""
+    [fitting] = [(language, code) for language, code in EXAMPLES if word in code]
+    return fitting
+
+
+@pytest.mark.parametrize(("language", "code"), EXAMPLES, ids=[
+    f"{language}{number}" for number, (language, _) in enumerate(EXAMPLES)])
+def test_every_example_runs_and_prints_something(folder, language, code):
+    assert run(language, code, folder)
+
+
+NAMES = {"(Intercept)": "(Intercept)", "Shigh": "S", "Cpresent": "C", "Hhigh": "H",
+         "domainhospital": "domain[hospital]", "Shigh:Cpresent": "S:C",
+         "option_orderother-first": "option_order[other-first]",
+         "label_schemeL2": "label_scheme[L2]", "label_schemeL3": "label_scheme[L3]"}
+
+
+def test_glmer_gives_the_coefficients_of_the_analysis(folder, analysis):
+    table = run(*example("glmer("), folder).split("Fixed effects:")[1].split("Correlation")[0]
+    theirs = {NAMES[name]: float(value)
+              for name, value in re.findall(r"^(\S+) +(-?\d+\.\d+) ", table, re.M)}
+    ours = {row["name"]: row["estimate"] for row in
+            analysis["as_specified"]["model"]["as_specified"]["fit"]["coefficients"]}
+    assert len(theirs) == len(NAMES) and theirs == pytest.approx(ours, abs=5e-3)
+
+
+HARD = ['He said "no", then\nleft; \\"x\\"', "NA", "None", "null", "1e5", "007", "a,b;c\td|e",
+        "=1+1", "'quoted'", "é 漢 🙂", "\n", "TRUE"]
+
+
+def test_pandas_reads_hard_texts(tmp_path):
+    """decisions.csv with a row for each text that readers stumble on."""
+    rows = [decision(text=text, agent=f"agent-{n:02}")._asdict() | {"primary": True}
+            for n, text in enumerate(HARD)]
+    (tmp_path / "hard.csv").write_bytes(csv_bytes(COLUMNS["decisions.csv"], rows))
+    language, code = example("keep_default_na")
+    read = re.search(r"pd\.read_csv\(.*?\)\n", code, re.S)[0].replace(DECISIONS, "hard.csv")
+    texts = run(language, "import json, pandas as pd\n"
+                f"print(json.dumps(list({read.strip()}.text)))", tmp_path)
+    assert json.loads(texts) == [f"'{text}" if text[0] == "=" else text for text in HARD]

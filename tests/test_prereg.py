@@ -21,7 +21,7 @@ def config(seed=1, model="m"):
         "strategy", "decision")}}
 
 
-def listed(*names, folder="own"):
+def listed(*names, folder="plan"):
     return [{"folder": folder, "run_id": name, "config": config()} for name in names]
 
 
@@ -30,8 +30,8 @@ def test_every_file_of_the_named_folders_is_hashed(tmp_path):
     (tmp_path / "prompts" / "deep" / "b.txt").write_bytes(b"b\n")
     (tmp_path / "run.py").write_bytes(b"1\n")
     data = {"files": prereg.hashes(tmp_path)}
-    assert data["files"]["prompts"] == {"prompts/deep/b.txt": digest(b"b\n")}
-    assert data["files"]["scripts"] == {"run.py": digest(b"1\n")}
+    assert {name: files for name, files in data["files"].items() if files} == {
+        "prompts": {"prompts/deep/b.txt": digest(b"b\n")}, "scripts": {"run.py": digest(b"1\n")}}
     assert prereg.changed_files(data, tmp_path) == []
     (tmp_path / "run.py").write_bytes(b"2\n")
     (tmp_path / "prompts" / "deep" / "b.txt").unlink()
@@ -44,28 +44,28 @@ def test_every_file_of_the_named_folders_is_hashed(tmp_path):
 
 def test_whatever_may_run_in_a_study_is_hashed():
     hashed = {name for files in prereg.hashes().values() for name in files}
-    patterns = ["*.py", "prompts/**/*.*", *(f"{room}/**/*.py" for room in
-                                            ("cirrus", "common", "show", "stats"))]
-    there = {path.relative_to(ROOT).as_posix() for one in patterns for path in ROOT.glob(one)}
-    assert len(there) > 60 and there - hashed == set()
+    files = {path.relative_to(ROOT).as_posix() for pattern in (
+        "*.py", "prompts/**/*.*", "cirrus/**/*.py", "common/**/*.py", "show/**/*.py",
+        "stats/**/*.py") for path in ROOT.glob(pattern)}
+    assert len(files) > 60 and files <= hashed
 
 
-def test_a_whole_study_stands_in_one_document():
-    runs = [{"folder": "own", "run_id": str(seed), "config": config(seed, model)}
+def test_a_whole_study_is_in_a_single_document():
+    runs = [{"folder": "plan", "run_id": str(seed), "config": config(seed, model)}
             for seed, model in ((12, "b"), (7, "c"), (9, "a"), (7, "d"), (3, "e"))]
-    data = prereg.document("own", runs)
+    data = prereg.document("plan", runs)
     assert (data["seeds"], data["models"]) == ([3, 7, 9, 12], ["a", "b", "c", "d", "e"])
     assert data["plan_sha256"] == digest(canonical_json(runs).encode())
     assert data["files"] == prereg.hashes() and data["runs"] == runs
 
 
 def test_it_is_written_once_before_the_first_call(tmp_path):
-    data, folder = prereg.document("own", listed("a")), tmp_path / "out" / "own"
+    data, folder = prereg.document("plan", listed("a")), tmp_path / "out" / "plan"
     head = prereg.write(folder, data)
     assert head == digest((folder / prereg.FILE).read_bytes()) == prereg.write(folder, data)
     assert prereg.load(folder) == json.loads(canonical_json(data))
     with pytest.raises(UsageError, match="another preregistration is here"):
-        prereg.write(folder, prereg.document("own", listed("b")))
+        prereg.write(folder, prereg.document("plan", listed("b")))
     for run in ("late", "early"):
         (tmp_path / "begun" / run).mkdir(parents=True)
         (tmp_path / "begun" / run / "manifest.json").touch()
@@ -75,37 +75,39 @@ def test_it_is_written_once_before_the_first_call(tmp_path):
 
 @pytest.mark.parametrize("change", [
     {"artifact": "plan"}, {"files": {"prompts": {}, "scripts": []}},
-    {"runs": [{"folder": "own", "run_id": "a", "config": []}]}, {"runs": [{"folder": "own"}]}])
+    {"runs": [{"folder": "plan", "run_id": "a", "config": []}]}, {"runs": [{"folder": "plan"}]}])
 def test_what_is_none_is_refused(change, tmp_path):
     assert prereg.load(tmp_path) is None
     (tmp_path / prereg.FILE).write_text(
-        canonical_json(prereg.document("own", listed("a")) | change))
+        canonical_json(prereg.document("plan", listed("a")) | change))
     with pytest.raises(UsageError, match=r"prereg\.json: .*; restore it"):
         prereg.load(tmp_path)
 
 
-@pytest.mark.parametrize("names, change, said", [
-    ("abcdef", {}, []), ("abcde", {}, ["1 of 6 registered runs are left out: own/f"]),
-    ("ab", {}, ["4 of 6 registered runs are left out: own/c, own/d, own/e, own/f"]),
-    ("a", {}, ["5 of 6 registered runs are left out: own/b, own/c, own/d, own/e, …"]),
-    ("abcdefg", {}, ["own/g was not registered"]),
-    ("abcdef", {"b": config(seed=2)}, ["own/b has another configuration"])])
-def test_how_runs_are_not_those_that_were_registered(names, change, said):
-    runs = {("own", name): change.get(name, config()) for name in names}
+@pytest.mark.parametrize("names, change, deviations", [
+    ("abcdef", {}, []), ("abcde", {}, ["1 of 6 registered runs are left out: plan/f"]),
+    ("ab", {}, ["4 of 6 registered runs are left out: plan/c, plan/d, plan/e, plan/f"]),
+    ("a", {}, ["5 of 6 registered runs are left out: plan/b, plan/c, plan/d, plan/e, …"]),
+    ("abcdefg", {}, ["plan/g was not registered"]),
+    ("abcdef", {"b": config(seed=2)}, ["plan/b has another configuration"])])
+def test_how_runs_are_not_those_that_were_registered(names, change, deviations):
+    runs = {("plan", name): change.get(name, config()) for name in names}
     assert prereg.changed_runs({"runs": listed(*"abcdef")}, runs) == [
-        f"plan: {line}" for line in said]
+        f"plan: {line}" for line in deviations]
 
 
 # --- confirmatory ------------------------------------------------------------------------------
 
-def study(root, *folders, **change):
-    """Runs a and b of each folder, with the name of the study that it is registered as; `change`:
-    of the last run's manifest."""
-    runs, every = [], [one for folder, _ in folders for one in listed("a", "b", folder=folder)]
-    for folder, register in folders:
+def study(root, folders, removed=(), **change):
+    """Runs a and b of each folder, with the name of the study that it is registered as; `removed`:
+    scripts that were there then; `change`: of the last run's manifest."""
+    runs, every = [], [run for folder in folders for run in listed("a", "b", folder=folder)]
+    for folder, register in folders.items():
         (root / folder).mkdir()
         (root / folder / "plan.json").touch()
-        head = register and prereg.write(root / folder, prereg.document(register, every))
+        data = prereg.document(register, every)
+        data["files"]["scripts"] |= dict.fromkeys(removed, "0" * 64)
+        head = register and prereg.write(root / folder, data)
         runs += [Run(root / folder / name, name, config(), {
             "identity": {"prereg_sha256": head, "config": {}}, "state": "complete",
             "unproven": {"provider": None}}, "main", ("high", "present", "low"), "COORDINATE")
@@ -115,32 +117,21 @@ def study(root, *folders, **change):
 
 
 @pytest.mark.parametrize("folders, change, why, deviations", [
-    ([("own", "own"), ("more", "own")], {}, "", []),
-    ([("own", None)], {}, "not preregistered", []),
-    ([("own", "own"), ("more", None)], {}, "2 runs of 4 under no preregistration",
-     ["own: plan: 2 of 4 registered runs are left out: more/a, more/b"]),
-    ([("own", "own"), ("more", "more")], {}, "registered as 2 studies (own, more), not as one",
-     []),
-    ([("own", "own")], {"state": "incomplete"}, "1 deviation from the preregistration",
-     ["own: b is unfinished"]),
-    ([("own", "own")], {"identity": {"config": {}}},
-     "1 deviation from the preregistration", ["own: b was not made under this registration"]),
-    ([("own", "own")], {"unproven": {"provider": {"dialect": "openrouter"}}},
-     "1 deviation from the preregistration",
-     ["own: b was asked of any upstream; --pin auto keeps a run to one"])])
+    ({"plan": "plan", "more": "plan"}, {}, "", []), ({"plan": None}, {}, "not preregistered", []),
+    ({"plan": "plan", "more": None}, {}, "2 runs of 4 under no preregistration",
+     ["plan: 2 of 4 registered runs are left out: more/a, more/b"]),
+    ({"plan": "plan", "more": "more"}, {}, "registered as 2 studies (plan, more), not as one", []),
+    *(({"plan": "plan"}, change, "1 deviation from the preregistration", [deviation])
+      for change, deviation in (
+          ({"removed": ["gone.py"]}, "scripts: gone.py removed"),
+          ({"state": "incomplete"}, "b is unfinished"),
+          ({"identity": {"config": {}}}, "b was not made under this registration"),
+          ({"unproven": {"provider": {"dialect": "openrouter"}}},
+           "b was asked of any upstream; --pin auto keeps a run to one")))])
 def test_only_a_registered_study_that_is_whole_is_confirmatory(
         folders, change, why, deviations, tmp_path):
-    out = prereg.registration(study(tmp_path, *folders, **change))
-    assert (out["why"], out["deviations"]) == (why, deviations)
-    assert out["kind"] == ("exploratory" if why else "confirmatory")
-    assert out["heads"] == {folder: digest((tmp_path / folder / prereg.FILE).read_bytes())
-                            for folder, register in folders if register}
-
-
-def test_a_file_that_changed_since_is_a_deviation(tmp_path, monkeypatch):
-    before = prereg.hashes()
-    before["scripts"]["gone.py"] = "0" * 64
-    with monkeypatch.context() as earlier:
-        earlier.setattr(prereg, "hashes", lambda: before)
-        runs = study(tmp_path, ("own", "own"))
-    assert prereg.registration(runs)["deviations"] == ["own: scripts: gone.py removed"]
+    assert prereg.registration(study(tmp_path, folders, **change)) == {
+        "kind": "exploratory" if why else "confirmatory", "why": why,
+        "deviations": [f"plan: {deviation}" for deviation in deviations],
+        "heads": {folder: digest((tmp_path / folder / prereg.FILE).read_bytes())
+                  for folder, register in folders.items() if register}}

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 from domains import DOMAINS, LABEL_WORD, TELLTALE, both
-from tournaments import said
+from tournaments import text_reply
 
 from cirrus.ask import oneshot, probes
 from cirrus.ask.bulletins import PROMPTS
@@ -27,7 +27,7 @@ def dealt(domain, *kinds, **more):
 
 
 def rows(domain, name, *kinds):
-    return [probes.row(probe, said(RESPONDENTS[name](
+    return [probes.row(probe, text_reply(RESPONDENTS[name](
         probe.request, SeededRandom(7, probe.id))[0])) for probe in dealt(domain, *kinds)]
 
 
@@ -100,7 +100,7 @@ def test_a_refusal_has_a_status_of_its_own():
 
 def test_a_row_says_of_which_case_it_is_and_what_was_listed():
     probe = dealt(DOMAINS["cvd"], "payoffs", lever={"m": 2})[3]
-    row = probes.row(probe, said("Order: 4 > 3 > 2 > 1"))
+    row = probes.row(probe, text_reply("Order: 4 > 3 > 2 > 1"))
     stimulus = probe.block.stimulus
     assert {key: row[key] for key in list(row)[:12]} == {
         "id": probe.id, "model": "m", "probe": "payoffs", "given": "", "cell": probe.cell.name,

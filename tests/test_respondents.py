@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 from domains import DOMAINS
-from tournaments import said
+from tournaments import text_reply
 
 from cirrus.ask import oneshot
 from cirrus.ask.cues import LEANINGS, read_cues, read_notice
@@ -133,7 +133,7 @@ def answered(name, asked):
     """Rows of the answers of a respondent to these trials."""
     for trial in asked:
         text, finish = RESPONDENTS[name](trial.request, SeededRandom(5, name, trial.id))
-        yield oneshot.row(trial, said(text, "truncated" if finish == "length" else "ok"))
+        yield oneshot.row(trial, text_reply(text, "truncated" if finish == "length" else "ok"))
 
 
 @pytest.mark.parametrize("name", RESPONDENTS)

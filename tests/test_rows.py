@@ -15,47 +15,41 @@ HOSPITAL = EXAMPLE.with_name("hospital-S.high-C.present-H.low-s42")
 LA = {"toggles": {"S": "low", "C": "absent", "H": "low"}}
 
 
-def run(folder, change=lambda manifest: None, **config):
-    """A run as it is found in a folder, without what it holds."""
+def run(folder, change=None, **config):
+    """A run's folder without the files that it derives; `change` alters its manifest."""
     folder.mkdir(parents=True)
     example = HOSPITAL if config.get("domain") == "hospital" else EXAMPLE
     shutil.copy(example / "prompts.json", folder)
     (folder / "journal.jsonl").touch()
     manifest = json.loads((example / "manifest.json").read_bytes())
     manifest["identity"]["config"] |= config
-    change(manifest)
+    if change:
+        change(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder
 
+
+# --- which runs --------------------------------------------------------------------------------
 
 def live(manifest):
     manifest["identity"]["provider"] = "http://x"
 
 
-def reworded(manifest):
-    manifest["identity"]["prompts"]["cirrus24/frame.json"] = "0" * 64
-
-
-def unstarted(manifest):
-    manifest |= {"state": "incomplete", "files": {}}
-
-
-# --- which runs --------------------------------------------------------------------------------
-
-def test_runs_stand_in_order_of_name_each_folder_once(tmp_path):
+def test_runs_are_in_order_of_name_each_folder_once(tmp_path):
     folders = [run(tmp_path / "x/b", **LA), run(tmp_path / "y/a"), run(tmp_path / "x/a", seed=2)]
-    found = r.read_study([*folders, folders[0]])
-    assert [one.folder for one in found.runs] == [folders[2], folders[1], folders[0]]
-    assert (found.simulated, found.limits) == (True, [])
-    [one] = r.read_study([run(tmp_path / "z", live)]).runs
-    assert (one.role, one.cell, one.cooperative, one.words) == (
-        "main", ("high", "present", "low"), "COORDINATE",
-        "cvd, symmetry + cue, compliance pressure low")
-    assert r.read_study([one.folder]).simulated is False
+    study = r.read_study([*folders, folders[0]])
+    assert [each.folder for each in study.runs] == [folders[2], folders[1], folders[0]]
+    assert (study.simulated, study.limits) == (True, [])
+    real = r.read_study([run(tmp_path / "z", live)])
+    assert real.simulated is False
+    assert (real.runs[0].role, real.runs[0].cell, real.runs[0].cooperative) == (
+        "main", ("high", "present", "low"), "COORDINATE")
+    assert real.runs[0].words == "cvd, symmetry + cue, compliance pressure low"
 
 
-def test_what_stands_against_a_plain_reading_is_said(tmp_path):
-    empty = run(tmp_path / "d", unstarted, seed=3)
+def test_limits_name_what_is_left_out_and_why(tmp_path):
+    empty = run(tmp_path / "d", lambda manifest: manifest.update(state="incomplete", files={}),
+                seed=3)
     assert r.read_study([run(tmp_path / "a"), empty, run(
         tmp_path / "c", variants="holdout", tells="ablated")]).limits == [
         "d (incomplete) has no files yet and is left out.",
@@ -64,29 +58,28 @@ def test_what_stands_against_a_plain_reading_is_said(tmp_path):
         r.read_study([empty])
 
 
-@pytest.mark.parametrize("change, config, said", [
+@pytest.mark.parametrize("change, config, words", [
     (live, {}, "a and b: one is simulated, the other is not; analyse them apart"),
     (None, {"agents": 4}, r"a and b: different designs \(agents: 6 and 4\); analyse them apart"),
     (None, {"plan": "z" * 200}, r"\(plan: null and \"z{79}\)"),
-    (reworded, LA, "a and b: made with different versions of prompts/cirrus24/frame.json; analyse"),
+    (lambda manifest: manifest["identity"]["prompts"].update({"cirrus24/frame.json": "0" * 64}), LA,
+     "a and b: made with different versions of prompts/cirrus24/frame.json; analyse"),
     (None, {}, r"/a and \S+/b: the same run twice; give one of them")])
-def test_runs_of_two_studies_are_refused_by_what_differs(tmp_path, change, config, said):
-    folders = run(tmp_path / "a"), run(tmp_path / "b", change or (lambda manifest: None), **config)
-    with pytest.raises(UsageError, match=said):
-        r.read_study(folders)
+def test_runs_of_two_studies_are_refused_by_what_differs(tmp_path, change, config, words):
+    with pytest.raises(UsageError, match=words):
+        r.read_study([run(tmp_path / "a"), run(tmp_path / "b", change, **config)])
 
 
 @pytest.mark.parametrize("config", [
     LA, {"seed": 2}, {"domain": "hospital"}, {"tells": "ablated"}, {"variants": "holdout"},
     {"history_mode": "off"}, {"turn": 1}, {"plan_seed": 2}, {"rounds": 1}, {"games_per_pair": 2}])
-def test_runs_of_one_study_may_differ_in_what_it_varies(tmp_path, config):
-    folders = run(tmp_path / "a"), run(tmp_path / "b", **({"seed": 1} | config))
-    assert len(r.read_study(folders).runs) == 2
+def test_runs_of_a_study_may_differ_in_what_it_varies(tmp_path, config):
+    r.read_study([run(tmp_path / "a"), run(tmp_path / "b", **({"seed": 1} | config))])
 
 
 def test_runs_of_a_plan_that_are_not_here_are_named(tmp_path):
-    runs, plan = [run(tmp_path / name, seed=at) for at, name in enumerate("ab")], (
-        tmp_path / "plan.json")
+    runs = [run(tmp_path / name, seed=at) for at, name in enumerate("ab")]
+    plan = tmp_path / "plan.json"
     for names, limits in (("ab", []), ("abcd", [
             f"2 of 4 runs of {tmp_path.name} are not in this analysis: c, d."])):
         plan.write_text(json.dumps({"runs": [*names]}))
@@ -107,25 +100,13 @@ def test_ratings_alone_are_no_study():
 @pytest.mark.parametrize("folders, out, first, beside", [
     (["p/a"], None, "p/a", "p/a"), (["p/a"], "o", "o", "p/a"),
     (["p/a", "p/b"], None, "p", "p"), (["p/a", "q/b"], None, "", "")])
-def test_an_analysis_stands_beside_its_runs(tmp_path, folders, out, first, beside):
+def test_an_analysis_is_written_beside_its_runs(tmp_path, folders, out, first, beside):
     study = r.read_study([run(tmp_path / folder, seed=at) for at, folder in enumerate(folders)])
     assert r.places(study, out and str(tmp_path / out)) == [
         tmp_path / first, tmp_path / beside, *((tmp_path / folder).parent for folder in folders)]
 
 
-def test_an_artifact_is_what_the_manifest_has_hashed(tmp_path):
-    name = "strategies_r1.json"
-    folder = run(tmp_path / "a", lambda m: m.update(files={name: m["files"][name]}))
-    policies = json.loads(Path(shutil.copy(EXAMPLE / name, folder)).read_bytes())
-    [made] = r.read_study([folder]).runs
-    assert list(r.policies(made)) == policies
-    (folder / name).write_bytes((folder / name).read_bytes() + b" ")
-    assert list(r.policies(made, checked=False)) == policies
-    with pytest.raises(UsageError, match=f"{name}: not what the run's manifest.json has hashed"):
-        list(r.policies(made))
-
-
-# --- one row an answer -------------------------------------------------------------------------
+# --- the rows of a game ------------------------------------------------------------------------
 
 def answer(model):
     return {"status": "ok", "model": model, "policy_id": f"p/{model}", "served_model": "m-1",
@@ -133,23 +114,19 @@ def answer(model):
             "tokens": {"prompt": 7, "output": 3, "reasoning": 1, "truncated": False}}
 
 
-def game(**more):
-    return {"id": "r/r2/p01/e1", "pair": ["x", "y"], "encounter": 1, "baseline": False,
-            "label_scheme": "L2", "order": "cooperative-first",
-            "labels": {"left": "Option A", "right": "B"},
-            "decision": {"x": "COORDINATE", "y": "PREEMPT"}, "raw_payoffs": {"x": 0, "y": 5},
-            "power_after": {"x": .95, "y": 1.05},
-            "answers": {"x": answer("m"), "y": answer("n")}} | more
-
-
 DATA = {"round": 2, "bulletin": "b7", "variant": "v1", "wording": 12,
         "agents": {"x": {"id": "agent-01"}, "y": {"id": "agent-02"}}}
+GAME = {"id": "r/r2/p01/e1", "pair": ["x", "y"], "encounter": 1, "baseline": False,
+        "label_scheme": "L2", "order": "cooperative-first",
+        "labels": {"left": "Option A", "right": "B"},
+        "decision": {"x": "COORDINATE", "y": "PREEMPT"}, "raw_payoffs": {"x": 0, "y": 5},
+        "power_after": {"x": .95, "y": 1.05}, "answers": {"x": answer("m"), "y": answer("n")}}
 
 
 def decided(**more):
     made = r.Run(Path("/x/a"), "a", {"domain": "cvd", "seed": 9}, {}, "holdout",
                  ("high", "present", "low"), "COORDINATE")
-    return list(r.decisions_of(made, DATA, game(**more)))
+    return list(r.decisions_of(made, DATA, GAME | more))
 
 
 def test_a_game_is_a_row_of_each_side_s_answer():
@@ -158,9 +135,9 @@ def test_a_game_is_a_row_of_each_side_s_answer():
         "r/r2/p01/e1/a", "a", "holdout", 9, "cvd", "high", "present", "low", 2, 1, False,
         "agent-01", "agent-02", "p/m", "b7", "v1", 12, "L2", "cooperative-first", "Option A",
         "COORDINATE", 1, 1, "ok", False, 0, .95, "m", "m-1", None, 7, 3, 1, .5, "x")
-    assert (b.id, b.agent, b.opponent, b.policy, b.decision, b.cooperates, b.first_taken, b.payoff,
-            b.power_after) == ("r/r2/p01/e1/b", "agent-02", "agent-01", "p/n", "PREEMPT", 0, 0, 5,
-                               1.05)
+    assert b == a._replace(
+        id="r/r2/p01/e1/b", agent="agent-02", opponent="agent-01", policy="p/n", model="n",
+        decision="PREEMPT", cooperates=0, first_taken=0, payoff=5, power_after=1.05)
     assert (a.cell, a.words, a.unit) == (
         ("HP", "low"), "cvd, symmetry + cue, compliance pressure low", (9, "agent-01"))
     a, b = decided(order="other-first", decision={"x": "COORDINATE", "y": None}, raw_payoffs=None)
@@ -168,9 +145,7 @@ def test_a_game_is_a_row_of_each_side_s_answer():
     assert (b.decision, b.cooperates, b.first_taken) == (None, None, None)
 
 
-@pytest.mark.parametrize("number, encounter, baseline, primary", [
-    (1, 1, False, True), (2, 1, False, False), (1, 2, False, False), (1, 1, True, False)])
-def test_primary_is_round_1_first_encounters_without_baselines(number, encounter, baseline,
-                                                               primary):
-    [row, _] = decided(encounter=encounter, baseline=baseline)
-    assert row._replace(round=number).primary is primary
+def test_primary_is_round_1_first_encounters_without_baselines():
+    [row, _] = decided()
+    changes = ({"round": 1}, {}, {"round": 1, "encounter": 2}, {"round": 1, "baseline": True})
+    assert [row._replace(**change).primary for change in changes] == [True, False, False, False]

@@ -1,31 +1,61 @@
-"""The analysis of small studies on disk: what models share, what an unfinished one may show."""
+"""The analysis of small studies on disk, and the script that writes it: what models share, what an
+unfinished study may show, which files are written, what damaged or foreign text comes to."""
+
+import json
+import re
+import shutil
 
 import pytest
+from conftest import ROOT, edit
 from study_rows import config, plan
 
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.judge import study as s
-from cirrus.judge.rows import read_study
+from cirrus.judge.rows import Study, read_study
+from cirrus.judge.study import analyse, headline
+from cirrus.reports import study as reports
+from common import UsageError
+from common.artifacts import sha256
 from common.verify import find_runs
 
+EXAMPLE = ROOT / "results" / "examples" / "confirmatory"
 MODELS = ("sim-correlation", "sim-coin")
-VOICES = [config(name, "hph")["models"]["decision"][0] for name in MODELS]
+NEITHER = "cvd-S.low-C.absent-H.low-s42"
+
+
+def study_in(*folders):
+    return read_study(find_runs(list(map(str, folders))))
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """A confirmatory plan of two respondents in turn."""
-    folder = plan(tmp_path_factory.mktemp("study"), agents=3, rounds=6, models={
-        "decision": VOICES, "strategy": VOICES})
-    return read_study(find_runs([str(folder)]))
+def folder(tmp_path_factory):
+    """A confirmatory plan of two respondents in alternation."""
+    models = [config(name, "hph")["models"]["decision"][0] for name in MODELS]
+    return plan(tmp_path_factory.mktemp("study"), agents=3, rounds=6, models={
+        "decision": models, "strategy": models})
+
+
+@pytest.fixture(scope="module")
+def runs(folder):
+    return study_in(folder)
 
 
 @pytest.fixture(scope="module")
 def out(runs):
-    return s.analyse(runs)
+    return analyse(runs)
 
 
-def test_models_share_five_percent_and_the_whole_has_its_own(out):
+@pytest.fixture
+def copy(folder, tmp_path):
+    return shutil.copytree(folder, tmp_path / folder.name)
+
+
+def part_of(runs, chosen):
+    return analyse(runs._replace(runs=[run for run in runs.runs if chosen(run)]))
+
+
+# --- what is shown -----------------------------------------------------------------------------
+
+def test_models_share_five_percent_and_the_whole_has_all_of_it(out):
     parts = out["established"]["by_model"]
     assert {part["contrasts"][name]["level"] for part in parts.values()
             for name in ("HP-LA", "HP-LP", "SxC", "H")} == {1 - .05 / 2}
@@ -33,29 +63,25 @@ def test_models_share_five_percent_and_the_whole_has_its_own(out):
     assert set(out["verdict"]["models"]) == set(parts) == set(MODELS)
 
 
-def test_p_values_stand_as_specified_only(out):
-    def keys(value, path=()):
-        if isinstance(value, list):
-            value = dict(enumerate(value))
-        if isinstance(value, dict):
-            return [found for key, one in value.items() for found in keys(one, (*path, key))]
-        return [path]
-    # A tripwire's stand beside no interval.
-    assert {path[0] for path in keys(out) if path[-1] in ("p", "p_holm")} == {
-        "as_specified", "tripwires"}
+def test_p_values_are_in_what_is_as_specified_and_in_tripwires_alone(out):
+    text = json.dumps({key: value for key, value in out.items()
+                       if key not in ("as_specified", "tripwires")})
+    assert '"p":' not in text and '"p_holm":' not in text
 
 
 @pytest.mark.parametrize("left", [1, 4])
 def test_an_unfinished_study_shows_counts_and_no_estimate(runs, out, left):
     changed = [run._replace(manifest=run.manifest | {"state": "stopped"})
                for run in runs.runs[:left]]
-    part = s.analyse(runs._replace(runs=[*changed, *runs.runs[left:]]))
+    part = analyse(runs._replace(runs=[*changed, *runs.runs[left:]]))
     known = part["established"]
     assert (known["contrasts"], known["by_round"]) == ({}, {})
     assert part["as_specified"]["design"]["value"] is None
-    assert {cell: (one["k"], one["n"], one["mean"]) for cell, one in known["cells"].items()} == {
-        cell: (one["k"], one["n"], None) for cell, one in out["established"]["cells"].items()}
-    assert {gate["established"]["verdict"] for gate in part["gates"]} == {"not evaluable"}
+    assert {name: (cell["k"], cell["n"], cell["mean"]) for name, cell in known["cells"].items()
+            } == {name: (cell["k"], cell["n"], None)
+                  for name, cell in out["established"]["cells"].items()}
+    assert {(gate[rule]["verdict"], gate["next"]) for gate in part["gates"] for rule in (
+        "established", "as_specified")} == {("not evaluable", None)}
     assert (part["verdict"]["word"], part["claims"]["may"]) == ("not evaluable", [])
     assert f"{left} of 10 runs unfinished" in part["verdict"]["sentence"]
 
@@ -69,30 +95,36 @@ def test_a_headline_of_20_words_says_to_what_it_responds(lacking, sentence):
     def shown(name):
         low = .0 if name in lacking else .2
         return {"value": .3, "low": low, "high": .4, "bounds": {"low": low, "high": .4}}
-    left = ["blind", "labels", "conditional", "adding_up"]
-    words = s.headline({"verdict": {"open": left}, "established": {
-        "contrasts": {name: shown(name) for name in ("HP-LA", "HP-LP", "HP-HA")},
-        "by_H": {"low": {"HP-LA": shown("low")}}}})
+    words = headline({
+        "verdict": {"open": ["blind", "labels", "conditional", "adding_up"]},
+        "established": {"contrasts": {name: shown(name) for name in ("HP-LA", "HP-LP", "HP-HA")},
+                        "by_H": {"low": {"HP-LA": shown("low")}}}})
     assert words.startswith(sentence) and len(words.split()) <= 20
 
 
-@pytest.mark.parametrize("domain, lacking", [
-    (None, {"ablation": "ablation", "holdout": "holdout"}),
+@pytest.mark.parametrize("domains, lacking", [
+    ("cvd hospital", {"ablation": "ablation", "holdout": "holdout"}),
     ("cvd", {"cross_domain": "confirmatory", "ablation": "ablation", "holdout": "holdout"})])
-def test_each_gate_names_the_plan_it_lacks_and_one_step_brings_them_all(
-        runs, out, domain, lacking):
-    part = out if domain is None else s.analyse(runs._replace(
-        runs=[run for run in runs.runs if run.domain == domain]))
+def test_each_gate_names_the_plan_it_lacks_and_the_next_step_brings_them_all(
+        runs, domains, lacking):
+    part = part_of(runs, lambda run: run.domain in domains)
     assert {gate["gate"]: gate["next"].split()[3] for gate in part["gates"] if gate["next"]} == (
         lacking)
     assert part["next"].split()[3] == "study" and "--rounds 6 --seeds 42" in part["next"]
 
 
 def test_without_main_runs_hospital_is_the_primary_domain_and_replicates_nothing(runs):
-    part = s.analyse(runs._replace(runs=[run for run in runs.runs if run.domain == "hospital"]))
+    part = part_of(runs, lambda run: run.domain == "hospital")
     assert (part["design"]["domain"], list(part["parts"])) == ("hospital", ["hospital"])
-    [gate] = (gate for gate in part["gates"] if gate["gate"] == "cross_domain")
-    assert gate["established"] == {"verdict": "not evaluable", "figure": "no hospital runs"}
+    assert part["gates"][2]["established"] == {
+        "verdict": "not evaluable", "figure": "no hospital runs"}
+
+
+def test_an_empty_cell_leaves_the_other_level_of_h(runs):
+    part = part_of(runs, lambda run: run.name != NEITHER)
+    assert part["as_specified"]["design"]["units"] == 3
+    assert part["established"]["by_H"]["low"]["HP-LA"]["value"] is None
+    assert part["as_specified"]["secondary"]["H"]["value"] is None
 
 
 def test_decisions_under_a_policy_that_was_refused_are_missing(tmp_path, monkeypatch):
@@ -100,8 +132,87 @@ def test_decisions_under_a_policy_that_was_refused_are_missing(tmp_path, monkeyp
         return ("", "content_filter") if request.stage == "strategy" else (
             RESPONDENTS["sim-coin"](request, rng))
     monkeypatch.setitem(RESPONDENTS, "sim-test", respond)
-    part = s.analyse(read_study(find_runs([str(plan(tmp_path, "sim-test", agents=2))])))
+    study = study_in(plan(tmp_path, "sim-test", agents=2))
+    part = analyse(study)
     assert {(cell["n"], cell["missing"]) for cell in part["established"]["cells"].values()} == {
         (0, 4)}
     assert [wire["tripwire"] for wire in part["tripwires"] if wire["tripped"]] == ["policies"]
     assert part["verdict"]["word"] == "not evaluable"
+    assert "– of 0" not in reports.files(json.loads(json.dumps(part)), study)["report.html"]
+
+
+def test_baselines_and_ablation_stay_out_of_the_primary_data(tmp_path):
+    part = analyse(study_in(plan(tmp_path, "sim-coin", agents=2, baselines=["AlwaysC"])))
+    assert part["design"]["decisions"] == 8 * 2  # of 2 agents with each other, 8 cells
+    part = analyse(study_in(plan(tmp_path, name="ablated", tells="ablated", agents=2)))
+    assert any("No main runs" in line for line in part["limits"])
+    assert "pass" not in {gate["established"]["verdict"] for gate in part["gates"]}
+    reports.files(json.loads(json.dumps(part)), study_in(tmp_path / "ablated-s42"))
+
+
+# --- the script and its files ------------------------------------------------------------------
+
+def test_a_damaged_artifact_is_named(copy):
+    path = copy / NEITHER / "round_1_games.json"
+    good = path.read_text()
+    for damage, words in ((good[:-20], "round_1_games.json: not JSON"),
+                          (good.replace('"PREEMPT"', '"COORDINATE"', 1), "has hashed"),
+                          (good.replace('"first_encounter":true', '"first_encounter":1', 1),
+                           "first_encounter")):
+        path.write_text(damage)
+        with pytest.raises(UsageError, match=words):
+            analyse(study_in(copy))
+
+
+def test_an_unfinished_run_is_analysed_and_named_and_ends_with_3(cli, copy):
+    edit(copy / NEITHER, lambda manifest: manifest.update(state="incomplete"))
+    assert cli("analyze.py", copy).returncode == 3
+    part = json.loads((copy / "acausal-analysis.json").read_text())
+    assert "1 of 10 runs unfinished" in part["verdict"]["why"]
+    assert "unfinished" in (copy / "acausal-summary.md").read_text()
+
+
+def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, copy, tmp_path):
+    done = cli("analyze.py", copy)
+    assert done.returncode == 0, done.stderr
+    assert "SIMULATED" in done.stdout and "make study\n" in done.stdout
+    assert len(done.stdout.splitlines()) <= 15
+    files = {name: (copy / name).read_bytes() for name in (
+        "acausal-analysis.json", "acausal-summary.md", "report.html", "exports/decisions.csv",
+        "exports/games.csv", "exports/policies.csv")}
+    again = json.loads(shell("analyze.py", copy, "--out", tmp_path / "again", "--json",
+                             env={"PYTHONHASHSEED": "7"}).stdout)
+    assert (again["simulated"], again["written"]) == (True, "again")
+    for name, data in files.items():
+        assert (tmp_path / "again" / name).read_bytes() == data
+        assert str(tmp_path).encode() not in data
+        assert b"SIMULATED" in data or name.startswith("exports")
+    assert cli("analyze.py", "--verify", copy).returncode == 0
+
+
+def poison(run, name, before, words):
+    """Foreign words in an artifact, its hash in the manifest with them."""
+    path = run / name
+    path.write_text(path.read_text().replace(before, before + words, 1))
+    edit(run, lambda manifest: manifest["files"].update({name: sha256(path.read_bytes())}))
+
+
+def test_what_an_agent_wrote_is_text_in_the_report(cli, copy):
+    poison(copy / NEITHER, "strategies_r1.json", '"policy":"', "</pre><script>alert(1)</script>")
+    poison(copy / NEITHER, "round_1_games.json", '"text":"', "<img src=x onerror=alert(2)>")
+    assert cli("analyze.py", copy).returncode == 0
+    page = (copy / "report.html").read_text()
+    assert r"\u003cscript>alert(1)" in page and r"\u003cimg src=x" in page
+    assert "<script>alert(1)" not in page and "<img" not in page
+    assert not re.search(r"""(?:src|href)=["']?http""", page)
+
+
+@pytest.mark.parametrize("agents, rows, left", [
+    (125, 48, ""), (126, 6, "round 1 only."), (1001, 6, "round 1 of the main runs only.")])
+def test_a_page_with_more_than_a_thousand_policies_says_what_it_leaves_out(agents, rows, left):
+    """A run of the committed example, eight rounds, as if it had more than its six agents."""
+    run = study_in(EXAMPLE).runs[0]
+    study = Study([run._replace(config=run.config | {"agents": agents})], True, [])
+    trials = reports.document(json.loads((EXAMPLE / "acausal-analysis.json").read_text()),
+                              study).trials
+    assert (len(trials.rows), trials.note.partition("too many here: ")[2]) == (rows, left)

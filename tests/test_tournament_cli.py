@@ -1,37 +1,36 @@
-"""run_tournament.py as its users meet it: one run, bad input; the same bytes."""
+"""run_tournament.py as its users meet it: a run, a plan, its money; the same bytes each time."""
 
 import json
 import os
 import re
+import shutil
 import signal
+from collections import Counter
+from itertools import product
 
 import pytest
-from conftest import ROOT
-from tournaments import RUN, SCRIPT, SMALL, derived, started, wait_for
+from conftest import ROOT, plan_in
+from domains import DOMAINS
+from tournaments import MODELS, SCRIPT, SMALL, answered, derived, settings, started, wait_for
 
+from cirrus.ask.design import design
 from common.artifacts import read_bytes
+from common.journal import entries
+from run_tournament import runs_of_plan
 
-# Specification, section 13, word for word.
-SAMPLE = """{
-  "agents": 10,
-  "rounds": 10,
-  "domain": "cvd",
-  "toggles": {"S": "high", "C": "present", "H": "high"},
-  "randomization": {
-    "seeds": [42],
-    "label_schemes": ["L1","L2","L3"],
-    "option_order": "random",
-    "history_mode": "standard"
-  },
-  "models": {
-    "strategy": {"name": "google/gemini-2.5-flash", "max_out": 384},
-    "decision": {"name": "openai/gpt-5-nano", "max_out": 8}
-  },
-  "cost": {"limit_usd": 10}
-}"""
+RUN = "cvd-S.high-C.present-H.high-s42"
+# Specification, section 13.
+SAMPLE = {
+    "agents": 10, "rounds": 10, "domain": "cvd",
+    "toggles": {"S": "high", "C": "present", "H": "high"},
+    "randomization": {"seeds": [42], "label_schemes": ["L1", "L2", "L3"], "option_order": "random",
+                      "history_mode": "standard"},
+    "models": {"strategy": {"name": "google/gemini-2.5-flash", "max_out": 384},
+               "decision": {"name": "openai/gpt-5-nano", "max_out": 8}},
+    "cost": {"limit_usd": 10}}
 
 
-# --- one run -----------------------------------------------------------------------------------
+# --- a run -------------------------------------------------------------------------------------
 
 def test_the_default_runs_without_a_key_and_says_simulated_everywhere(cli, tmp_path):
     run = cli(SCRIPT)
@@ -40,30 +39,26 @@ def test_the_default_runs_without_a_key_and_says_simulated_everywhere(cli, tmp_p
     assert first.startswith("SIMULATED") and result.endswith("SIMULATED")
     assert hint == f"now: python3 analyze.py results/acausal/{RUN}"
     folder = tmp_path / "results/acausal" / RUN
-    names = {path.name for path in folder.iterdir()}
-    assert names == {"acausal_manifest.json", "manifest.json", "journal.jsonl.gz", "transcripts",
-                     "prompts.json",
-                     *(f"strategies_r{n}.json" for n in range(1, 11)),
-                     *(f"round_{n}_games.json" for n in range(1, 11))}
+    assert {path.name for path in folder.iterdir()} == {
+        "acausal_manifest.json", "manifest.json", "journal.jsonl.gz", "transcripts",
+        "prompts.json", *(f"strategies_r{n}.json" for n in range(1, 11)),
+        *(f"round_{n}_games.json" for n in range(1, 11))}
     assert json.loads((folder / "acausal_manifest.json").read_text())["simulated"] is True
     games = json.loads((folder / "round_3_games.json").read_text())
     assert games["simulated"] is True and len(games["games"]) == 135
-    policies = json.loads((folder / "strategies_r3.json").read_text())
-    for policy in policies:
+    for policy in json.loads((folder / "strategies_r3.json").read_text()):
         text = read_bytes(folder / policy["transcript_path_gz"]).decode()
         assert text.startswith("SIMULATED") and policy["policy"] in text
 
 
 def test_the_specification_s_sample_loads_unchanged_with_a_warning(cli, tmp_path):
-    (tmp_path / "sample.json").write_text(SAMPLE)
+    (tmp_path / "sample.json").write_text(json.dumps(SAMPLE))
     run = cli(SCRIPT, "--config", "sample.json", "--dry-run")
-    assert run.returncode == 0
-    assert "warning: models.decision.max_out: 8 tokens are too small" in run.stderr
+    assert run.returncode == 0 and (
+        "warning: models.decision.max_out: 8 tokens are too small" in run.stderr)
     ours = json.loads((ROOT / "config/experiment.config.json").read_text())
-    fitting = SAMPLE.replace('"max_out": 8', '"max_out": 96')
-    for key, value in json.loads(fitting).items():
-        own = ours[key]
-        assert own == (own | value if isinstance(value, dict) else value), key
+    for key, value in json.loads(json.dumps(SAMPLE).replace(": 8}", ": 96}")).items():
+        assert ours[key] == (ours[key] | value if isinstance(value, dict) else value), key
 
 
 def test_an_outage_leaves_partial_artifacts_that_verify_and_the_same_command_completes_them(
@@ -79,16 +74,139 @@ def test_an_outage_leaves_partial_artifacts_that_verify_and_the_same_command_com
     assert cli("analyze.py", "--verify", "o").returncode == 0
 
 
+# --- plans -------------------------------------------------------------------------------------
+
+CELLS = [f"S.{s}-C.{c}-H.{h}" for s, c, h in product(
+    ("high", "low"), ("present", "absent"), ("high", "low"))]
+EXTREMES = ["S.high-C.present-H.low", "S.low-C.absent-H.low"]
+
+
+def names(domain, cells, seeds=(42,), marks=("",)):
+    return {f"{domain}-{cell}{mark}-s{seed}" for cell, mark, seed in product(cells, marks, seeds)}
+
+
+MAIN = names("cvd", CELLS) | names("hospital", EXTREMES)
+OTHER_WORDS = names("cvd", CELLS, marks=("-reworded", "-ablated"))
+HELD_OUT = names("cvd", CELLS, [1042], ["-holdout"])   # under a seed that no other run has
+
+
+@pytest.mark.parametrize(("plan", "runs", "calls"), [
+    # 10 rounds of 10 policies and 270 decisions; 8 held-out bulletins, so 8 rounds
+    ("2x2", {name for name in MAIN if "cvd" in name and "H.low" in name}, 4 * 2800),
+    ("confirmatory", MAIN, 10 * 2800), ("ablation", OTHER_WORDS, 16 * 2800),
+    ("exploratory", names("cvd", CELLS, [42, 43, 44]) | names("hospital", CELLS, [42, 43, 44]),
+     48 * 2800), ("holdout", HELD_OUT, 8 * 2240),
+    ("history-off", names("cvd", CELLS, marks=["-history-off"]), 8 * 2800),
+    ("study", MAIN | OTHER_WORDS | HELD_OUT, 26 * 2800 + 8 * 2240)])
+def test_the_plans_are_those_of_the_specification(cli, plan, runs, calls):
+    data = json.loads(cli(SCRIPT, "--plan", plan, "--dry-run", "--json").stdout)
+    assert (data["calls"], len(data["runs"])) == (calls, len(runs))
+    assert {run["run_id"] for run in data["runs"]} == runs
+
+
+def bulletins_of(seeds, rounds, plan="confirmatory"):
+    """{seed: the bulletins of its rounds} of a plan over these seeds."""
+    runs = runs_of_plan(plan, settings() | {"agents": 2, "rounds": rounds}, MODELS, list(seeds),
+                        DOMAINS)
+    return {run.config["seed"]: [round_.bulletin.id for round_ in design(
+        DOMAINS["cvd"], run.config).rounds] for run in runs if run.config["domain"] == "cvd"}
+
+
+@pytest.mark.parametrize("seeds", [range(40, 60), [3, 3 + 20, 4, 24, 44]])
+@pytest.mark.parametrize("rounds", [1, 10, 20])
+def test_seeds_of_a_plan_have_different_bulletins_in_every_round(seeds, rounds):
+    dealt = bulletins_of(seeds, rounds).values()
+    assert all(len(set(bulletins)) == rounds for bulletins in dealt)
+    assert all(len(set(column)) == len(dealt) for column in zip(*dealt, strict=True))
+
+
+def test_a_seed_has_the_same_bulletins_alone_and_among_its_neighbours_and_21_seeds_share_some():
+    assert bulletins_of([42], 10)[42] == bulletins_of([41, 42, 43], 10)[42]
+    first = [bulletins[0] for bulletins in bulletins_of(range(21), 1).values()]
+    assert sorted(Counter(first).values()) == [1] * 19 + [2]
+    held = {b for dealt in bulletins_of([1], 8, "holdout").values() for b in dealt}
+    assert len(held) == 8 and not held & set(first)
+
+
+def test_a_plan_s_runs_are_in_a_folder_per_seed_the_same_from_a_process_and_from_two(
+        cli, tmp_path):
+    flags = ("--plan", "history-off", "--seeds", "1,2", "--agents", 3, "--rounds", 1)
+    for jobs in (1, 2):
+        done = cli(SCRIPT, *flags, "--out", f"jobs-{jobs}", "--jobs", jobs)
+        assert done.returncode == 0 and "336 calls, $0" in done.stdout
+    assert derived(tmp_path / "jobs-1") == derived(tmp_path / "jobs-2")
+    for folder, seed in zip(sorted((tmp_path / "jobs-1").iterdir()), (1, 2), strict=True):
+        assert folder.name.startswith(f"history-off-s{seed}")
+        assert {path.parent.name for path in folder.glob("*/acausal_manifest.json")} == {
+            *json.loads((folder / "plan.json").read_text())["runs"]} == names(
+                "cvd", CELLS, [seed], ["-history-off"])
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
     process = started(tmp_path, "--plan", "exploratory", "--agents", 6, "--rounds", 6, "--jobs",
                       jobs, "--out", "o", start_new_session=True)
     wait_for(lambda: len(list((tmp_path / "o").rglob("acausal_manifest.json"))) >= 2)
     os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 130 and "Traceback" not in said, said
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in output, output
     assert len(list((tmp_path / "o").rglob("acausal_manifest.json"))) < 10
 
+
+def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
+    double.script(latency_s=0.005)
+    assert live(double, "--plan", "ablation", *SMALL).returncode == 0
+    run_of = {entry["request"]["seed"]: path.parent.name for path in plan_in(
+        tmp_path / "results/acausal").glob("*/journal.jsonl.gz") for entry, _, _ in entries(path)}
+    order = [run_of[call["seed"]] for call in double.ledger()["requests"]]
+    assert len(order) == 16 * 2 * (3 + 18)
+    for name in set(order):     # run after run, the first run's calls would lie at 0.06
+        places = [at for at, run in enumerate(order) if run == name]
+        assert 0.42 < sum(places) / len(places) / len(order) < 0.58
+
+
+def test_a_plan_file_is_run_as_written(cli, tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps({"name": "grid", "runs": [
+        {"toggles": {"S": "low"}, "agents": 2, "rounds": 1},
+        {"domain": "hospital", "toggles": {"H": "omit", "effort": "low"}, "agents": 2, "rounds": 1,
+         "seed": 7, "baselines": ["GrimTrigger"]}]}))
+    assert cli(SCRIPT, "--plan", "p.json").returncode == 0
+    folder = plan_in(tmp_path / "results/acausal")
+    assert folder.name.startswith("grid") and {path.name for path in folder.iterdir()} == {
+        "plan.json", "cvd-S.low-C.present-H.high-s42",
+        "hospital-S.high-C.present-H.omit-effort-low-s7"}
+
+
+def test_preregistration_comes_first_and_runs_that_were_not_begun_are_named(cli, tmp_path):
+    flags = ("--plan", "ablation", "--agents", 2, "--rounds", 1)
+
+    def verified():
+        done = cli("analyze.py", "--verify", folder)
+        return done.returncode, done.stdout + done.stderr
+    registered = cli(SCRIPT, *flags, "--preregister")
+    digest = re.search(r"16 runs, sha256 ([0-9a-f]{64})", registered.stdout)[1]
+    folder = plan_in(tmp_path / "results/acausal")
+    assert {path.name for path in folder.iterdir()} == {"plan.json", "prereg.json"}
+    code, words = verified()
+    assert code == 3 and "16 of 16 runs were not begun" in words
+    assert cli(SCRIPT, *flags).returncode == 0
+    assert {json.loads(path.read_text())["prereg_sha256"]
+            for path in folder.glob("*/acausal_manifest.json")} == {digest}
+    late = cli(SCRIPT, *flags, "--preregister")
+    assert late.returncode == 0 and digest in late.stdout     # the same again
+    last = max(path for path in folder.iterdir() if path.is_dir())
+    shutil.move(last, tmp_path / "away")
+    code, words = verified()
+    assert code == 3 and "1 of 16 runs were not begun" in words and last.name in words
+    assert f"PARTIAL  {folder}" in words and "FAILED" not in words
+    shutil.move(tmp_path / "away", last)
+    assert cli("analyze.py", folder).returncode == verified()[0] == 0
+    shutil.rmtree(last)  # the analysis knows it
+    code, words = verified()
+    assert code == 2 and f"{last.name}, which is not here" in words
+
+
+# --- money -------------------------------------------------------------------------------------
 
 def test_a_dry_run_prints_the_cost_of_the_configured_models_and_writes_nothing(cli, tmp_path):
     run = cli(SCRIPT, "--dry-run")
@@ -97,13 +215,30 @@ def test_a_dry_run_prints_the_cost_of_the_configured_models_and_writes_nothing(c
     # 2,700 decisions of some 750 + 96 tokens and 100 policies of 650 + 384, at list prices,
     # before any reasoning: 0.10 + 0.10 + 0.02 + 0.10 dollars
     assert 0.3 < usd < 10
+    run = cli(SCRIPT, "--dry-run", "--provider", "openrouter", "--models", "d/d,c/c,b/b,a/a")
+    assert re.findall("[a-d]/[a-d]", run.stdout) == ["a/a", "b/b", "c/c", "d/d"]   # no prices
     assert list(tmp_path.iterdir()) == []
 
 
-def test_artifacts_do_not_depend_on_how_many_calls_are_made_at_once(live, double, tmp_path):
-    double.script(latency_s=0.005, jitter_s=0.005)
-    limits = ("1", "strategy=6,decision=8", "strategy=3,decision=5")
-    for name in limits:
-        assert live(double, *SMALL, "--out", name, "--concurrency", name).returncode == 0
-    first, *others = (derived(tmp_path / name) for name in limits)
-    assert others == [first, first]
+def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
+    double.script(latency_s=0.002, greedy=True)
+    first = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 0.5)
+    assert first.returncode == 4 and "--limit-usd" in first.stderr
+    assert double.ledger()["billed_usd"] <= 0.5
+    again = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 5)
+    assert again.returncode == 0, again.stderr
+    counts = answered(tmp_path / "results")
+    assert set(counts.values()) == {1} and len(counts) == 16 * 2 * (3 + 18)
+    spent = sum(json.loads(path.read_text())["cost"]["spent_usd"]
+                for path in (tmp_path / "results").rglob("*/manifest.json"))
+    assert spent == pytest.approx(double.ledger()["billed_usd"])
+
+
+@pytest.mark.parametrize(("flags", "total", "each"), [
+    ((), 10, 10), (("--limit-usd", 2), 2, 2), (("--seeds", "1,2,3"), 30, 10),
+    (("--seeds", "1,2,3", "--limit-usd", 5), 5, 10), (("--plan", "ablation"), 160, 10)])
+def test_the_flag_limits_the_command_and_the_configuration_each_run(cli, flags, total, each):
+    lines = cli(SCRIPT, "--dry-run", "--provider", "openrouter", *SMALL, *flags).stdout.replace(
+        "\n    ", " ").splitlines()
+    assert lines[0].endswith(f"limit ${total}")
+    assert {line.rpartition("of $")[2] for line in lines[1:]} == {str(each)}

@@ -21,8 +21,6 @@ from run_tournament import DEFAULT, SETTINGS, run_config
 
 SCRIPT = "run_tournament.py"
 SMALL = ("--agents", 3, "--rounds", 2)
-LIVE = ("--models", "double/a", "--config", "live.json")  # see the fixture `live`
-RUN = "cvd-S.high-C.present-H.high-s42"
 MODELS = {stage: [{"name": f"m/{stage}", "max_out": 96, "effort": None}]
           for stage in ("strategy", "decision")}
 
@@ -32,27 +30,28 @@ def settings(path=DEFAULT):
     return configuration([DEFAULT, path], SETTINGS, {})
 
 
-def configured(S="high", C="present", H="low", seed=42, models=MODELS, **own):
-    return run_config(settings(), seed, models, **{
-        "toggles": {"S": S, "C": C, "H": H}, "turn": 0} | own)
+def configured(S="high", C="present", H="low", seed=42, **changes):
+    return run_config(settings(), seed, MODELS, **{
+        "toggles": {"S": S, "C": C, "H": H}, "turn": 0} | changes)
 
 
-def dealt(domain="cvd", **own):
-    return design(DOMAINS[domain], configured(**{"domain": domain} | own))
+def dealt(**changes):
+    return design(DOMAINS["cvd"], configured(**changes))
 
 
-def said(text, outcome="ok"):
+def text_reply(text, outcome="ok"):
     return Reply(outcome, text, "stop", 10, 5, 0, 0.001, "m-served", "upstream")
 
 
 def cooperating(request):
-    """A policy, or the cooperative act of whatever scheme is asked."""
+    """A policy, or the cooperative act of whatever scheme is shown."""
     if request.stage == "strategy":
-        return said("One.\nTwo.\nThree.")
-    return said(f"Decision: {read_cues(request.user).cooperative}\nRationale: as agreed.")
+        return text_reply("One.\nTwo.\nThree.")
+    return text_reply(
+        f"Decision: {read_cues(request.user).cooperative}\nRationale: as agreed.")
 
 
-def asked(t, reply_of=cooperating):
+def requests(t, reply_of=cooperating):
     """{request id: request} of a run in which everybody answers."""
     seen = {}
 
@@ -68,8 +67,7 @@ def derived(folder):
     """{name: content} of what must not differ between two ways of running."""
     return {path.relative_to(folder).as_posix(): read_bytes(path)
             for path in sorted(Path(folder).rglob("*"))
-            if path.is_file() and not re.search(r"(^|/)(manifest\.json|journal\.jsonl.*)$",
-                                                path.relative_to(folder).as_posix())}
+            if path.is_file() and not re.match(r"manifest\.json|journal\.jsonl", path.name)}
 
 
 def answered(folder):

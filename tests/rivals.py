@@ -8,16 +8,15 @@ under *Always open*; "reasoner" has the mechanism. Comments say why a rival migh
 import hashlib
 import json
 import math
-import os
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from statistics import NormalDist
+from typing import NamedTuple
 
-PROMPTS = Path(os.environ.get("PROMPTS") or Path(__file__).resolve().parents[1] / "prompts")
-FRAME = json.loads((PROMPTS / "cirrus24" / "frame.json").read_text(encoding="utf-8"))
-OUTCOMES = json.loads((PROMPTS / "cirrus24" / "outcomes.json").read_text(encoding="utf-8"))
+PROMPTS = Path(__file__).resolve().parents[1] / "prompts" / "cirrus24"
+TOGGLES = json.loads((PROMPTS / "frame.json").read_text("utf-8"))["toggles"]
+OUTCOMES = json.loads((PROMPTS / "outcomes.json").read_text("utf-8"))
 TODAY, PAST = re.compile(r"\btoday\b"), re.compile(r"\b(?:last week|at 10:00)\b")
 
 
@@ -27,13 +26,8 @@ def pieces(template):
 
 def place(text, parts):
     """Where the last of the parts ends if all stand in the text in this order, else -1."""
-    end = 0
-    for part in parts:
-        start = text.find(part, end)
-        if start < 0:
-            return -1
-        end = start + len(part)
-    return end
+    match = re.search(".*?".join(map(re.escape, parts)), text, re.S)
+    return match.end() if match else -1
 
 
 def joint_line(template):
@@ -42,21 +36,14 @@ def joint_line(template):
     return re.compile(re.sub(r"\\{\w+\\}", ".+?", re.escape(line).replace(r"\{R\}", r"([\d,]+)")))
 
 
-TEMPLATES = {b: (PROMPTS / "cirrus24" / f"{b}.md").read_text(encoding="utf-8") for b in OUTCOMES}
+TEMPLATES = {name: (PROMPTS / f"{name}.md").read_text("utf-8") for name in OUTCOMES}
 BULLETINS = {name: (pieces(text), joint_line(text)) for name, text in TEMPLATES.items()}
-SENTENCES = {
-    name: [
-        (level, number, pieces(sentence))
-        for tells in FRAME["toggles"].values()
-        for level, listed in tells[name].items()
-        for number, sentence in enumerate(listed)
-    ]
-    for name in ("S", "C", "entry")
-}
+SENTENCES = {name: [(level, number, pieces(sentence)) for tells in TOGGLES.values()
+                    for level, listed in tells[name].items()
+                    for number, sentence in enumerate(listed)] for name in ("S", "C", "entry")}
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(NamedTuple):
     text: str
     symmetric: bool
     cued: bool
@@ -79,7 +66,8 @@ class Seen:
         return (self.symmetric + self.cued) / 2
 
 
-def found(text, name):
+def sentence_in(text, name):
+    """(level, number, where it ends) of the longest sentence of this factor in the text."""
     places = [(place(text, parts), *rest, parts) for *rest, parts in SENTENCES[name]]
     hits = [(sum(map(len, parts)), *rest, end) for end, *rest, parts in places if end >= 0]
     return max(hits)[1:] if hits else ("", 0, 0)
@@ -98,16 +86,15 @@ def read(text):
     bulletin = max(bulletins, key=lambda name: sum(map(len, BULLETINS[name][0])))
     numbers, joint = OUTCOMES[bulletin], BULLETINS[bulletin][1].search(text)
     joint = float(joint[1].replace(",", "")) if joint else numbers["R"]
-    symmetry, wording, _ = found(text, "S")
-    (cue, _, cue_end), (entry, _, _) = found(text, "C"), found(text, "entry")
+    symmetry, wording, _ = sentence_in(text, "S")
+    (cue, _, cue_end), (entry, _, _) = sentence_in(text, "C"), sentence_in(text, "entry")
     gain = abs(joint - numbers["R"])
     return Seen(
         text, symmetry == "high", cue == "present", cue_end, entry or "now",
         gain / abs(numbers["T"] - numbers["R"]), gain, joint, bulletin,
         numbers["direction"] == "more", wording, slot,
         late[-1] if late.lower().startswith("option") else "word", options[0][0] == late,
-        late, early,
-    )  # fmt: skip
+        late, early)
 
 
 @cache
@@ -168,9 +155,8 @@ def total(base, alike, lever, earlier, known, curve="logit", scale="level"):
 
 def belief(likes, others, earlier, known=1.0):
     """Expected share of late entries; `earlier` for those who filed before the notice."""
-    return lambda seen: {
-        "now": others + (likes - others) * seen.alike, "earlier": earlier, "known": known
-    }[seen.entry]  # fmt: skip
+    return lambda seen: {"now": others + (likes - others) * seen.alike, "earlier": earlier,
+                         "known": known}[seen.entry]
 
 
 def trust(guess, curve="step", need=0.7, lever=0.3):
@@ -196,12 +182,9 @@ def hp(seen):
 
 # name, account, share of late answers; the comment: why it might fool the rule
 TABLE = [
-    # a fair coin: the size of every test
-    ("coin", "nothing", lambda s: 0.5),
-    # at the lower edge intervals are lopsided
-    ("miser", "nothing", lambda s: 0.02),
-    # at the upper edge likewise
-    ("optimist", "nothing", lambda s: 0.95),
+    ("coin", "nothing", lambda s: 0.5),  # a fair coin: the size of every test
+    ("miser", "nothing", lambda s: 0.02),  # at the lower edge intervals are lopsided
+    ("optimist", "nothing", lambda s: 0.95),  # at the upper edge likewise
     # never varies: an interval has no width of its own
     ("calendar_clerk", "nothing", lambda s: 1.0),
     # a fixed act for each prompt: cells differ, but by nothing that anyone could name
@@ -229,10 +212,8 @@ TABLE = [
     # a cue far from the end is forgotten; entry sentences push it away by their length
     ("forgetting", "blind", lambda s: logit(
         -2 + 9 * bool(s.cue_end) * math.exp(-(len(s.text) - s.cue_end) / 700))),
-    # prefers the word
-    ("word", "labels", lambda s: 0.85 if s.scheme == "word" else 0.4),
-    # takes the first line
-    ("first_line", "labels", lambda s: 0.85 if s.late_first else 0.15),
+    ("word", "labels", lambda s: 0.85 if s.scheme == "word" else 0.4),  # prefers the word
+    ("first_line", "labels", lambda s: 0.85 if s.late_first else 0.15),  # takes the first line
     # "coordinate" rhymes with likeness and with deciding now; letters are a coin
     ("word_echo", "labels", lambda s: 0.7 if s.scheme == "word" and hp(s) else 0.5),
     # hurried, it takes the late line where that stands first: half of the combinations
@@ -275,10 +256,8 @@ TABLE = [
     # a posted entry binds it in half of the wordings and angers it in the others: KL lands on LA
     ("divided_publicity", "conditional", lambda s: trust(
         belief(0.95, 0.45, 0.5, s.wording % 2), "steep", 0.5, 0.25)(s)),
-    # the plain sum
-    ("sum_logit", "adding_up", total(-1.5, 3.5, 2.2, -2, -2)),
-    # flat below, quick above
-    ("sum_cloglog", "adding_up", total(-3, 4, 3, -2.5, -3, "cloglog")),
+    ("sum_logit", "adding_up", total(-1.5, 3.5, 2.2, -2, -2)),  # the plain sum
+    ("sum_cloglog", "adding_up", total(-3, 4, 3, -2.5, -3, "cloglog")),  # flat below, quick above
     # a threshold that bulletins and wordings shift
     ("sum_threshold", "adding_up", total(
         lambda s: -1 + shock("bar", s.bulletin) + 0.5 * shock("bar", s.wording),
@@ -292,8 +271,7 @@ TABLE = [
     # the same on a smooth curve
     ("raw_numbers", "adding_up", total(-6, 8, 0.3, -4, -4, "logit", "number")),
     # one reader of proportions: the lever is R'/R, which bulletins do not hold fixed
-    ("proportions_bar", "adding_up", total(
-        -0.32, 0.33, 1, -0.03, -0.06, "step", "proportion")),
+    ("proportions_bar", "adding_up", total(-.32, .33, 1, -.03, -.06, "step", "proportion")),
     # the same on a smooth curve
     ("proportions", "adding_up", total(-12, 14, 40, -4.5, -5, "logit", "proportion")),
     # saved losses do not count for it, gains do: six bulletins of twenty have a lever
@@ -318,13 +296,10 @@ TABLE = [
     ("gambler", "open", prospect(belief(0.6, 0.4, 0.5), lambda d: 0.6 * d, 3.0, 0.3)),
     # likeness counts while the other decides, from the same notice: 3 to 97
     ("reasoner_strong", "reasoner", total(-3.4, lambda s: 6.9 * hp(s), 3.4, 0, 0)),
-    # 40 to 95
-    ("reasoner_middle", "reasoner", total(-0.4, lambda s: 3.3 * hp(s), 1.6, 0, 0)),
-    # 40 to 80
-    ("reasoner_weak", "reasoner", total(-0.4, lambda s: 1.8 * hp(s), 0.9, 0, 0)),
-]  # fmt: skip
+    ("reasoner_middle", "reasoner", total(-0.4, lambda s: 3.3 * hp(s), 1.6, 0, 0)),  # 40 to 95
+    ("reasoner_weak", "reasoner", total(-0.4, lambda s: 1.8 * hp(s), 0.9, 0, 0)),  # 40 to 80
+]
 
-RESPONDENTS = {
-    name: rule if account == "missing" else answering(rule) for name, account, rule in TABLE
-}
+RESPONDENTS = {name: rule if account == "missing" else answering(rule)
+               for name, account, rule in TABLE}
 ACCOUNTS = {name: account for name, account, _ in TABLE}

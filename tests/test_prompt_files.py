@@ -23,7 +23,7 @@ def test_variant_pool_has_four_held_out_and_no_name_twice(domain):
         assert len({v.fields[field] for v in domain.variants}) == len(domain.variants), field
 
 
-def test_windows_open_after_the_entries_and_the_early_one_first():
+def test_windows_open_after_the_entries_and_the_early_window_first():
     def moment(text):
         return (next(at for at, day in enumerate(calendar.day_name) if day in text),
                 re.search(r"\d\d:\d\d", text)[0])

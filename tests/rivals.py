@@ -1,7 +1,8 @@
 """Rivals from outside for CIRRUS-24's claim rule, written from the method's description alone.
 
-A respondent gets (request, rng) and sees the prompt only. ACCOUNTS was declared before any run:
-what a respondent is told excluded must never be its own account. "open" names the kind listed
+A respondent gets (request, rng) and sees the prompt only. What stands in it is read as the
+project's respondents read it (`cues.py`); what a rival makes of it is the author's. ACCOUNTS was
+declared before any run: no study may exclude a respondent's account. "open" names the kind listed
 under *Always open*; "reasoner" has the mechanism. Comments say why a rival might fool the rule.
 """
 
@@ -10,44 +11,21 @@ import json
 import math
 import re
 from functools import cache, lru_cache
-from pathlib import Path
 from statistics import NormalDist
 from typing import NamedTuple
 
-PROMPTS = Path(__file__).resolve().parents[1] / "prompts" / "cirrus24"
-TOGGLES = json.loads((PROMPTS / "frame.json").read_text("utf-8"))["toggles"]
-OUTCOMES = json.loads((PROMPTS / "outcomes.json").read_text("utf-8"))
+from cirrus.ask.bulletins import PROMPTS
+from cirrus.ask.cues import read_cues
+
+FRAME, OUTCOMES = (json.loads((PROMPTS / "cirrus24" / name).read_text("utf-8"))
+                   for name in ("frame.json", "outcomes.json"))
 TODAY, PAST = re.compile(r"\btoday\b"), re.compile(r"\b(?:last week|at 10:00)\b")
-
-
-def pieces(template):
-    return [part.strip() for part in re.split(r"\{\w+\}", template) if part.strip()]
-
-
-def place(text, parts):
-    """Where the last of the parts ends if all stand in the text in this order, else -1."""
-    match = re.search(".*?".join(map(re.escape, parts)), text, re.S)
-    return match.end() if match else -1
-
-
-def joint_line(template):
-    """The line of the outcome of two late entries, as a pattern for its number."""
-    line = next(line for line in template.splitlines() if "{R}" in line)
-    return re.compile(re.sub(r"\\{\w+\\}", ".+?", re.escape(line).replace(r"\{R\}", r"([\d,]+)")))
-
-
-TEMPLATES = {name: (PROMPTS / f"{name}.md").read_text("utf-8") for name in OUTCOMES}
-BULLETINS = {name: (pieces(text), joint_line(text)) for name, text in TEMPLATES.items()}
-SENTENCES = {name: [(level, number, pieces(sentence)) for tells in TOGGLES.values()
-                    for level, listed in tells[name].items()
-                    for number, sentence in enumerate(listed)] for name in ("S", "C", "entry")}
 
 
 class Seen(NamedTuple):
     text: str
     symmetric: bool
     cued: bool
-    cue_end: int  # where the cue ends in the text, or 0
     entry: str  # now, earlier, known
     lever: float  # lambda: 0, or 3 in MN and ME at level 4
     gain: float  # what the lever adds, in the bulletin's own numbers
@@ -66,35 +44,27 @@ class Seen(NamedTuple):
         return (self.symmetric + self.cued) / 2
 
 
-def sentence_in(text, name):
-    """(level, number, where it ends) of the longest sentence of this factor in the text."""
-    places = [(place(text, parts), *rest, parts) for *rest, parts in SENTENCES[name]]
-    hits = [(sum(map(len, parts)), *rest, end) for end, *rest, parts in places if end >= 0]
-    return max(hits)[1:] if hits else ("", 0, 0)
-
-
 @lru_cache(maxsize=50_000)
 def read(text):
     """What a prompt says, or None where it asks for no decision between two windows."""
-    form = re.findall(r"^Decision: \[(.+?)\|(.+?)\]", text, re.M)
-    bulletins = [name for name in BULLETINS if place(text, BULLETINS[name][0][1:-1]) >= 0]
-    options = re.findall(r"^- (.+?): .*(later|earlier) window, (.+)\.$", text, re.M)
-    options = [option for option in options if form and option[0] in form[-1]][-2:]
-    if not bulletins or sorted(which for _, which, _ in options) != ["earlier", "later"]:
+    try:
+        cues = read_cues(text)
+    except ValueError:
         return None
-    (late, _, slot), (early, _, _) = sorted(options, key=lambda option: option[1] == "earlier")
-    bulletin = max(bulletins, key=lambda name: sum(map(len, BULLETINS[name][0])))
-    numbers, joint = OUTCOMES[bulletin], BULLETINS[bulletin][1].search(text)
-    joint = float(joint[1].replace(",", "")) if joint else numbers["R"]
-    symmetry, wording, _ = sentence_in(text, "S")
-    (cue, _, cue_end), (entry, _, _) = sentence_in(text, "C"), sentence_in(text, "entry")
-    gain = abs(joint - numbers["R"])
+    late, bulletin = cues.cooperative, f"round_{int(cues.bulletin[-2:])}"
+    slot = re.search(rf"^- {late}: .*later window, (.+)\.$", text, re.M)[1]
+    joint, R = float(cues.outcomes[1]), OUTCOMES[bulletin]["R"]
     return Seen(
-        text, symmetry == "high", cue == "present", cue_end, entry or "now",
-        gain / abs(numbers["T"] - numbers["R"]), gain, joint, bulletin,
-        numbers["direction"] == "more", wording, slot,
-        late[-1] if late.lower().startswith("option") else "word", options[0][0] == late,
-        late, early)
+        text, cues.S == "high", cues.C == "present", cues.entry, cues.lever, abs(joint - R), joint,
+        bulletin, OUTCOMES[bulletin]["direction"] == "more", cues.wording, slot,
+        late[-1] if late.startswith("Option") else "word", cues.first == late, late, cues.other)
+
+
+def cue_end(seen):
+    """Where the cue ends in the text, or 0."""
+    cues = (re.search(re.escape(cue).replace(r"\{peer\}", ".+?"), seen.text)
+            for tells in FRAME["toggles"].values() for cue in tells["C"]["present"])
+    return max((cue.end() for cue in cues if cue), default=0)
 
 
 @cache
@@ -197,7 +167,6 @@ TABLE = [
     # a rare unit carries it: one in six far down, five a little up; drawn anew with each study
     ("skewed_units", "nothing", lambda s: 0.75 + s.alike * (
         -0.742 if shock("skew", s.bulletin, s.slot) > 1 else 0.13)),
-    # obeys the cue sentence whoever enters when, and likes payoff
     ("obedience", "blind", total(-1.5, 4, 1.5, 0, 0)),
     # likes likeness, in straight proportion
     ("likeness", "blind", total(0.1, 0.8, 0.3, 0, 0, "straight")),
@@ -211,7 +180,7 @@ TABLE = [
         -2 + 2.2 * s.lever / 3 + 4 * s.alike * (not PAST.search(s.text)))),
     # a cue far from the end is forgotten; entry sentences push it away by their length
     ("forgetting", "blind", lambda s: logit(
-        -2 + 9 * bool(s.cue_end) * math.exp(-(len(s.text) - s.cue_end) / 700))),
+        -2 + 9 * bool(cue_end(s)) * math.exp(-(len(s.text) - cue_end(s)) / 700))),
     ("word", "labels", lambda s: 0.85 if s.scheme == "word" else 0.4),  # prefers the word
     ("first_line", "labels", lambda s: 0.85 if s.late_first else 0.15),  # takes the first line
     # "coordinate" rhymes with likeness and with deciding now; letters are a coin
@@ -266,13 +235,11 @@ TABLE = [
     ("sum_floor_2", "adding_up", total(-4, 6, 4.2, -5, -5)),
     # bases that differ much by bulletin: every unit on another part of the curve
     ("sum_bases", "adding_up", total(lambda s: -1 + 3 * shock("base", s.bulletin), 4, 2.5, -4, -4)),
-    # one reader, one weight a printed number: the lever is a trifle here, a fortune there
+    # one reader, one weight a printed number: a lever is a trifle here, a fortune there; smooth
     ("raw_numbers_bar", "adding_up", total(-8.3, 8.6, 1 / 3, -1.2, -1.2, "step", "number")),
-    # the same on a smooth curve
     ("raw_numbers", "adding_up", total(-6, 8, 0.3, -4, -4, "logit", "number")),
-    # one reader of proportions: the lever is R'/R, which bulletins do not hold fixed
+    # one reader of proportions: the lever is R'/R, which bulletins do not hold fixed; smooth
     ("proportions_bar", "adding_up", total(-.32, .33, 1, -.03, -.06, "step", "proportion")),
-    # the same on a smooth curve
     ("proportions", "adding_up", total(-12, 14, 40, -4.5, -5, "logit", "proportion")),
     # saved losses do not count for it, gains do: six bulletins of twenty have a lever
     ("gains_only", "adding_up", total(-2.5, 4.5, lambda s: 9 * s.more, -5, -5)),

@@ -42,8 +42,6 @@ def names(cell):
     return {*re.findall(r"`(\w+)`", cell)}
 
 
-# --- snippets ----------------------------------------------------------------------------------
-
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
     """The project with other results: the commands of the page write into it."""
@@ -88,18 +86,10 @@ def test_every_public_name_is_explained():
     assert {name for name in vars(stats) if name[0].isupper()} <= names(section(1))
 
 
-# --- what was compared with what ---------------------------------------------------------------
-
 def comparisons():
-    """{(function, peer): its row} of the lines that rest on the stored values; the other lines."""
-    stored, others = {}, []
-    for functions, peer, cases, deviation, tests in table(section(7))[2:]:
-        if tests:
-            others.append((names(functions), peer, names(tests.replace(".py", ""))))
-        else:
-            stored |= dict.fromkeys(((name, DEFINITION if peer == "definition" else peer)
-                                     for name in names(functions)), (functions, cases, deviation))
-    return stored, others
+    """{(function, peer): its row} of the lines that rest on the stored values."""
+    return {(name, DEFINITION if row[1] == "definition" else row[1]): tuple(row)
+            for row in table(section(7))[2:] if not row[4] for name in names(row[0])}
 
 
 def stored_entries():
@@ -107,16 +97,11 @@ def stored_entries():
 
 
 def test_the_table_holds_every_comparison_and_no_other():
-    stored, others = comparisons()
-    compared = [(entry["function"], entry["peer"]) for entry in stored_entries()]
-    counted = Counter(stored[key] for key in compared)
-    assert stored.keys() == {*compared}
-    assert all(int(cases) == n for (_, cases, _), n in counted.items()), counted
-    assert {*reference.FUNCTIONS} <= {name for name, _ in stored}.union(
-        *(functions for functions, _, _ in others))
-    for functions, peer, tests in others:
-        texts = "".join((ROOT / "tests" / f"{test}.py").read_text("utf-8") for test in tests)
-        assert peer and tests and all(name in texts for name in functions), functions
+    rows, compared = comparisons(), [(entry["function"], entry["peer"])
+                                     for entry in stored_entries()]
+    assert rows.keys() == {*compared} and {*reference.FUNCTIONS} <= names(section(7))
+    counted = Counter(rows[key] for key in compared)
+    assert all(int(row[2]) == n for row, n in counted.items()), counted
 
 
 def deviation(entry):
@@ -130,8 +115,8 @@ def deviation(entry):
 
 
 def test_no_deviation_is_larger_than_stated_and_none_is_stated_beyond_what_is_allowed():
-    stored, _ = comparisons()
+    rows = comparisons()
     for entry in stored_entries():
-        most, allowed = float(stored[entry["function"], entry["peer"]][-1]), entry["tolerance"]
+        most, allowed = float(rows[entry["function"], entry["peer"]][3]), entry["tolerance"]
         allowed = max(allowed.values()) if isinstance(allowed, dict) else allowed
         assert deviation(entry) <= most <= allowed, (entry["function"], entry["peer"])

@@ -25,8 +25,6 @@ def manifest(folder):
     return json.loads((run_in(folder / "o") / "manifest.json").read_text())
 
 
-# --- the command, without a key ----------------------------------------------------------------
-
 def bare(folder, *command, **streams):
     """The command by a Python without packages."""
     return subprocess.run([sys.executable, "-S", *command], cwd=folder, text=True, timeout=60,

@@ -33,8 +33,6 @@ def rows(domain, name, *kinds):
         probe.request, SeededRandom(7, probe.id))[0])) for probe in dealt(domain, *kinds)]
 
 
-# --- what is asked -----------------------------------------------------------------------------
-
 @both
 @pytest.mark.parametrize("more, bulletins", [
     ({}, {"cvd": 20, "hospital": 12}), ({"bulletins": 10}, {"cvd": 10, "hospital": 10})])
@@ -64,8 +62,6 @@ def test_the_right_order_is_that_of_the_numbers_shown_and_no_two_are_alike(domai
         assert min(steps) > 0 or max(steps) < 0
         assert order == ["T", "R", "P", "S"] if level < 2 else order[0] == "R"
 
-
-# --- what is read ------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("kind, text, expected", [
     ("payoffs", "Order: 2 > 1 > 4 > 3", [1, 0, 3, 2]), ("payoffs", "Order: 2 > 1 > 4", None),

@@ -28,8 +28,6 @@ def trials(domain, **more):
             for trial in block]
 
 
-# --- reading -----------------------------------------------------------------------------------
-
 @pytest.mark.parametrize("design, compliance", [
     ("2x2", "omit"), ("lever", "low"), ("mechanism", "high"), ("twin", "omit")])
 @pytest.mark.parametrize("tells, words", [

@@ -161,7 +161,7 @@ def test_no_cue_says_a_word_of_the_option_lines_and_none_of_a_pair_is_warmer(dom
 
 
 @both
-def test_the_twin_control_is_undisguised(domain):
+def test_the_twin_control_alone_is_undisguised(domain):
     twins = [domain.toggles["standard"]["entry"][who][0] for who in ("same", "other", "person")]
     sizes = [len(text.split()) for text in twins]
     assert max(sizes) - min(sizes) <= 3 and all(re.search(r"\bAI\b", text) for text in twins)
@@ -197,11 +197,6 @@ def test_no_sentence_gives_the_setting_away_or_names_a_label(domain):
         assert not TELLTALE.search(text) and not LABEL_WORD.search(text), text
 
 
-# --- readings ----------------------------------------------------------------------------------
-
-QUESTIONS = ("choice", "order", "who and when", "meet again", "forbidden", "about you")
-
-
 def test_every_bulletin_was_read_once_by_somebody_who_understood_it():
     """The last reading of each bulletin, of the text as it is now: all right on the order of the
     outcomes, and no more than two of the others wrong in any question."""
@@ -212,9 +207,9 @@ def test_every_bulletin_was_read_once_by_somebody_who_understood_it():
         numbers = outcomes(domain)[bulletin.number - 1]
         order = " > ".join(str(numbers[name]) for name in "TRPS")
         assert last[bulletin.id, "order"]["answer"].replace(".0", "") == order
-        for question in QUESTIONS:
+        for question in ("choice", "order", "who and when", "meet again", "forbidden", "about you"):
             row = last[bulletin.id, question]
             assert row["text_sha256"] == sha256(bulletin.text + "\n"), f"{bulletin.id}: read again"
             assert row["reader"] in ("person", "language model")
             wrong[question] += row["right"] != "yes"
-    assert wrong["order"] == 0 and max(wrong.values(), default=0) <= 2
+    assert wrong["order"] == 0 and max(wrong.values()) <= 2

@@ -1,4 +1,4 @@
-"""The pilot as its users meet it: command, files, interruptions; the same bytes however it ran."""
+"""The pilot as its users meet it: command, files, interruptions."""
 
 import json
 import os
@@ -58,26 +58,16 @@ def test_a_reader_that_goes_away_does_not_stop_the_study(tmp_path):
 
 
 def test_a_dry_run_asks_and_writes_nothing(cli, double, tmp_path):
-    dry = (PILOT, "--dry-run", "--base-url", double.url)
-    facts = json.loads(cli(*dry, "--json").stdout)
+    facts = json.loads(cli(PILOT, "--dry-run", "--base-url", double.url, "--json").stdout)
     assert (facts["dry_run"], facts["simulated"], facts["calls"]) == (True, False, 160)
-    shown = cli(*dry, key=KEY).stdout
-    assert "160 calls, projected cost $" in shown and KEY not in shown
-    assert cli(PILOT, "--dry-run", key=KEY).stdout.startswith("https://openrouter.ai/api/v1: 160")
+    assert cli(PILOT, "--dry-run", key=KEY).stdout.startswith(
+        "https://openrouter.ai/api/v1: 160 calls, projected cost $")
     assert double.ledger()["requests"] == [] and list(tmp_path.iterdir()) == []
 
 
 # --- the command, against a server -------------------------------------------------------------
 
 LIVE = (PILOT, "--models", "double/a,double/b", "--runs", "4", "--out", "o", "--base-url")
-
-
-def test_the_same_bytes_at_any_concurrency(cli, double, tmp_path):
-    double.script(latency_s=0.005)
-    for most in (1, 8, 64):
-        run = cli(*LIVE, double.url, "--run-id", f"c{most}", "--concurrency", most)
-        assert run.returncode == 0 and double.ledger()["peak"] <= most
-    assert derived(tmp_path / "o/c1") == derived(tmp_path / "o/c8") == derived(tmp_path / "o/c64")
 
 
 def test_a_finished_run_asks_nobody_and_derives_lost_and_edited_files_from_its_journal(

@@ -173,6 +173,8 @@ def test_several_models_have_a_word_each_and_the_sentence_is_of_the_highest():
     models = {"a": part(HP_LA=contrast(.3, 0)), "b": part(), "c": part(HP_EP=TOUCHING)}
     two = verdict(None, "20 bulletins", models={"a": part(), "b": part()})
     assert two["sentence"].startswith("Correlation-sensitive, 2 of 2 models: a +30.0 points")
+    single = verdict(None, "20 bulletins", models={"a": part()})
+    assert single["sentence"] == verdict(part(), "20 bulletins")["sentence"]
     out = verdict(None, "20 bulletins", models=models)
     assert out["models"] == {"a": "not shown", "b": "correlation-sensitive", "c": "cue-responsive"}
     assert (out["word"], out["open"]) == ("correlation-sensitive", [])

@@ -157,15 +157,17 @@ def test_a_share_of_decisions_lies_in_its_interval_however_they_are_spread(few):
     assert shown["mean"] == k / n and shown["low"] <= k / n <= shown["high"]
 
 
-def test_schemes_that_share_no_bulletin_are_compared_between_bulletins():
+def test_schemes_that_share_at_most_a_bulletin_are_compared_between_bulletins():
     rows = [row | {"label_scheme": SCHEMES[int(row["bulletin"][1:]) % 3], "order": ORDERS[0]}
             for row in answered("2x2", gaps(7))]
-    values = means(rows, WEIGHTS["HP-LA"])
-    expected = stats.welch_t_test(*([values[f"b{b:02d}"] for b in range(at, 12, 3)]
-                                    for at in (0, 1)), 1 - .05 / 3)
-    shown = part(study(rows, design="2x2"))["labels"]["differences"]["HP-LA L1−L2"]
-    assert (shown["value"], shown["low"], shown["high"]) == pytest.approx(
-        (expected.difference, expected.low, expected.high))
+    rows += [row | {"label_scheme": "L2"} for row in rows if row["bulletin"] == "b00"]
+    shown = part(study(rows, design="2x2"))["labels"]["differences"]
+    for pair in (("L1", "L2"), ("L1", "L3")):
+        sides = [means([row for row in rows if row["label_scheme"] == scheme], WEIGHTS["HP-LA"])
+                 for scheme in pair]
+        expected = stats.welch_t_test(*(list(side.values()) for side in sides), 1 - .05 / 3)
+        assert [shown[f"HP-LA {'−'.join(pair)}"][key] for key in ("value", "low", "high")] == (
+            pytest.approx([expected.difference, expected.low, expected.high]))
 
 
 # --- the pilot, as the specification words it --------------------------------------------------
@@ -257,6 +259,9 @@ def test_held_out_bulletins_and_a_twin_control_earn_no_word(name):
     assert held["verdict"]["word"] == "not evaluable" and "held-out" in held["verdict"]["sentence"]
     assert part(held)["contrasts"] == part(main)["contrasts"]
     assert (main["verdict"]["word"] == "not evaluable") is (name == "twin")
+    assert [any(words in line for line in main["claims"]["may_not"]) for words in (
+        "about the effect:", "“Statistically significant”", "A word above", "SIMULATED")] == [
+            name == "twin", name == "2x2", name != "mechanism", True]
 
 
 def test_a_study_says_who_answered_in_what_place_at_what_cost():
@@ -325,15 +330,17 @@ def test_a_lever_without_an_answer_in_a_cell_has_no_estimate():
 
 
 def test_a_twin_control_shows_its_three_cells_and_says_the_least_and_the_most_of_its_models():
-    single, three = (study(*(answered("twin", {"TS": share, "TO": .5, "TP": 0}, 20, 3, model)
-                               for model, share in models.items()), design="twin")
-                       for models in ({"a": 1}, {"a": 1, "b": 0, "c": 1}))
-    alone = part(single, "a")
+    rows = [answered("twin", lambda cell, b, k, many=many: float(
+        b < {"TS": many, "TO": 10, "TP": 0}[cell]), bulletins, 3, model)
+        for model, many, bulletins in (("a", 0, 20), ("b", 10, 10), ("c", 12, 20))]
+    single, three = study(answered("twin", {"TS": 1, "TO": .5, "TP": 0}, 20, 3),
+                          design="twin"), study(*rows, design="twin")
+    alone = part(single)
     assert [(alone[cell]["k"], alone[cell]["n"]) for cell in ("TS", "TP")] == [(60, 60), (0, 60)]
     assert alone["TO"]["low"] < .5 < alone["TO"]["high"]
     assert [out["verdict"]["sentence"] for out in (single, three)] == [
         "Cooperation with an own copy 60/60, with a person 0/60.",
-        "Cooperation with an own copy 0/60 to 60/60, with a person 0/60, among 3 models."]
+        "Cooperation with an own copy 0/60 to 30/30, with a person 0/60, among 3 models."]
 
 
 def probed(probe, cell, answers, given=None):

@@ -25,7 +25,7 @@ TODAY, PAST = re.compile(r"\btoday\b"), re.compile(r"\b(?:last week|at 10:00)\b"
 class Seen(NamedTuple):
     text: str
     symmetric: bool
-    cued: bool
+    alike: float  # 1: symmetry and cue, 1/2: one of them
     entry: str  # now, earlier, known
     lever: float  # lambda: 0, or 3 in MN and ME at level 4
     gain: float  # what the lever adds, in the bulletin's own numbers
@@ -39,10 +39,6 @@ class Seen(NamedTuple):
     cooperative_label: str
     other_label: str
 
-    @property
-    def alike(self):
-        return (self.symmetric + self.cued) / 2
-
 
 @lru_cache(maxsize=50_000)
 def read(text):
@@ -55,9 +51,10 @@ def read(text):
     slot = re.search(rf"^- {late}: .*later window, (.+)\.$", text, re.M)[1]
     joint, R = float(cues.outcomes[1]), OUTCOMES[bulletin]["R"]
     return Seen(
-        text, cues.S == "high", cues.C == "present", cues.entry, cues.lever, abs(joint - R), joint,
-        bulletin, OUTCOMES[bulletin]["direction"] == "more", cues.wording, slot,
-        late[-1] if late.startswith("Option") else "word", cues.first == late, late, cues.other)
+        text, cues.S == "high", (cues.symmetric + cues.coupled) / 2, cues.entry, cues.lever,
+        abs(joint - R), joint, bulletin, OUTCOMES[bulletin]["direction"] == "more", cues.wording,
+        slot, late[-1] if late.startswith("Option") else "word", cues.first == late, late,
+        cues.other)
 
 
 def cue_end(seen):

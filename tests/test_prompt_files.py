@@ -142,25 +142,23 @@ def test_other_prompts_are_another_run(prompts, tmp_path):
     assert len(list((tmp_path / "o").iterdir())) == 2
 
 
-@pytest.mark.parametrize(("main", "change", "named"), [
-    (run_pilot.main, lambda p: shutil.rmtree(p), "no such folder"),
-    (run_pilot.main, lambda p: edit(p / ROUND, START, "noon"), "prompts: cirrus24/round_3.md: "),
-    (run_pilot.main, lambda p: (p / ROUND).unlink(), "prompts: cirrus24/round_3.md: no such file"),
-    (urrp_run.main, lambda p: edit(p / "urrp/v1.1.json", "conscious", "aware"), "v1.1.json: URRP")])
+PROBED = ("--design", "mechanism", "--bulletins", "2", "--runs", "1", "--models", "sim-coin",
+          "--probes", "payoffs")
+
+
+@pytest.mark.parametrize(("main", "flags", "change", "named"), [
+    (run_pilot.main, (), shutil.rmtree, "no such folder"),
+    (run_pilot.main, (), lambda p: edit(p / ROUND, START, "noon"), "prompts: cirrus24/round_3.md:"),
+    (run_pilot.main, (), lambda p: (p / ROUND).unlink(), "cirrus24/round_3.md: no such file"),
+    (urrp_run.main, (), lambda p: edit(p / "urrp/v1.1.json", "conscious", "aware"), "v1.1.json: U"),
+    *((run_pilot.main, PROBED, lambda p, old=old, new=new: edit(p / "probes.json", old, new),
+       "probes.json: ") for old, new in (
+           ("later window", "later {nope} window"), ("later window", "later { window"),
+           ("{yours}", "{joint}"), ('"closing"', '"closed"'), ("{", "")))])
 def test_a_fault_in_the_prompts_of_a_user_ends_the_start_before_anything_is_written(
-        prompts, tmp_path, main, change, named):
+        prompts, tmp_path, main, flags, change, named):
     change(prompts)
-    with pytest.raises(UsageError, match=re.escape(named)):
-        main(["--prompts", str(prompts), "--provider", "simulated", "--out", str(tmp_path / "o")])
+    with pytest.raises(UsageError, match=rf"^[^\n]*{re.escape(named)}[^\n]*\Z"):
+        main([*flags, "--prompts", str(prompts), "--provider", "simulated", "--out",
+              str(tmp_path / "o")])
     assert not (tmp_path / "o").exists()
-
-
-@pytest.mark.parametrize(("old", "new"), [
-    ("later window", "later {nope} window"), ("later window", "later { window"),
-    ("{yours}", "{joint}"), ('"closing"', '"closed"'), ("{", "")])
-def test_a_fault_in_the_words_of_the_probes_is_a_line_too(cli, prompts, tmp_path, old, new):
-    edit(prompts / "probes.json", old, new)
-    done = cli("run_pilot.py", "--design", "mechanism", "--bulletins", "2", "--runs", "1",
-               "--models", "sim-coin", "--probes", "payoffs", "--prompts", prompts, "--out", "o")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "probes.json: " in done.stderr and not (tmp_path / "o").exists()

@@ -218,9 +218,6 @@ def test_each_criterion_is_met_on_the_estimate_and_established_by_its_interval(
         at, given, expected):
     row = pilot(**given)["success"][at]
     assert (row["met"], row["established"]) == expected
-    assert row["criterion"].startswith((
-        "All 120+ trials complete without errors", "Decisions extracted for > 95% of trials",
-        "Effect size > 0.5", "Interaction", "Total cost < $3", "Reproducible with seed")[at])
 
 
 @pytest.mark.parametrize("counts, expected", [

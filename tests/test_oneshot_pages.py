@@ -38,17 +38,18 @@ def text_of(html):
 
 
 class Page:
-    """What a reader sees: `text` outside folds, `folded` text, that of `trials`, and `tables`."""
+    """What a reader sees: `words` outside folds, `folded` ones, `trials`, and `tables`."""
 
-    def __init__(self, out, rows, prompts):
-        self.files = pilot.files(out, rows, prompts, {"design": "d" * 64})
-        main = re.search("<main.*</main>", self.files["report.html"], re.S)[0]
+    def __init__(self, files):
+        self.files = files
+        main = re.search("<main.*</main>", files["report.html"], re.S)[0]
         main = re.sub(r"<(title|desc)>.*?</\1>", "", main)
         main, _, trials = main.partition('<section id="trials')
         folds = re.compile("</summary>(.*?)</details>", re.S)
         self.trials = text_of(f"<{trials}".split("<script")[0])
-        self.text, self.folded = text_of(folds.sub("", main)), text_of(" ".join(
-            folds.findall(main)))
+        self.words, self.folded = (text_of(part).split() for part in (
+            folds.sub("", main), " ".join(folds.findall(main))))
+        self.text = " ".join([*self.words, *self.folded])
         self.tables = [[[text_of(cell) for cell in re.findall("<t[hd].*?</t[hd]>", row)]
                         for row in re.findall("<tr.*?</tr>", table)]
                        for table in re.findall("<table.*?</table>", main, re.S)]
@@ -58,18 +59,22 @@ class Page:
         return next(rows[1:] for rows in self.tables if rows[0][:len(head)] == [*head])
 
 
+def page_of(out, rows, prompts):
+    return Page(pilot.files(out, rows, prompts, {"design": "d" * 64}))
+
+
 @pytest.fixture(scope="module", params=CELLS)
 def made(request):
     out, rows, prompts = study(request.param)
-    return out, Page(out, rows, prompts)
+    return out, page_of(out, rows, prompts)
 
 
 def test_a_page_is_short_and_begins_with_the_verdict_and_shows_no_code_of_a_cell(made):
     out, page = made
     sentence, summary = out["verdict"]["sentence"], page.files["pilot-summary.md"]
     assert f" {sentence} " in page.text[:len(sentence) + 200] and f"\n**{sentence}**\n" in summary
-    assert len(page.text.split()) <= 600 and len(page.folded.split()) <= 1900
-    shown = " ".join([page.text, page.folded, page.trials, summary])
+    assert len(page.words) <= 600 and len(page.words) + len(page.folded) <= 2500
+    shown = " ".join([page.text, page.trials, summary])
     assert not {*sum(CELLS.values(), ()), "SxC"} & {*re.findall(r"\w+", shown)}
     lines = terminal(pilot.document(out, {})).splitlines()
     rows = len(lines) - 1 - len(MODELS)
@@ -87,7 +92,7 @@ def test_verdicts_accounts_contrasts_and_claims_are_those_of_the_analysis(made):
             contrast["label"], f"{value} ({low} to {high})"])
         assert limits == f"{contrast['limit_by']}, {100 * contrast['level']:.4g}%"
     for claim in (*out["claims"]["may"], *out["claims"]["may_not"]):
-        assert " ".join(claim.split()) in f"{page.text} {page.folded}"
+        assert " ".join(claim.split()) in page.text
         assert f"- {claim}\n" in page.files["pilot-summary.md"]
     if out["design"]["design"] != "twin":   # which has no cells for any account
         assert [row[:2] for row in page.table("model", "verdict")] == [
@@ -101,12 +106,12 @@ def test_verdicts_accounts_contrasts_and_claims_are_those_of_the_analysis(made):
 @pytest.mark.parametrize("design", CELLS)
 def test_an_unfinished_study_shows_counts_alone(design):
     out, rows, prompts = study(design, ["coin"], left=1)
-    page, cells = Page(out, rows, prompts), out[design]["by_model"]["coin"]["cells"]
+    page, cells = page_of(out, rows, prompts), out[design]["by_model"]["coin"]["cells"]
     assert [row[1] for row in page.table("cell", "coin")] == [
         f"{cells[cell.name]['k']}/{cells[cell.name]['n']}" for cell in DESIGNS[design].cells]
     assert "INCOMPLETE: 1 of" in page.text
     assert "svg" not in page.files["report.html"].split("</head>")[1]
-    assert not re.search(r"\d% \(\d|95% intervals", f"{page.text} {page.folded}")
+    assert not re.search(r"\d% \(\d|95% intervals", page.text)
 
 
 def test_a_criterion_that_its_interval_does_not_support_is_not_established_and_who_served_a_name():
@@ -115,11 +120,11 @@ def test_a_criterion_that_its_interval_does_not_support_is_not_established_and_w
                                      (None, True, False, False, None, None), strict=True):
         row |= {"met": met, "established": established}
     out["served"]["coin"] = {"served_model": ["m-0", "m-1"], "provider": ["p"]}
-    page = Page(out, rows, prompts)
+    page = page_of(out, rows, prompts)
     assert [row[1] for row in page.table("criterion")] == [
         "met", "met", "met on the estimate, not established", "not met", "unknown", "met"]
-    assert "coin was served by 2 models (m-0, m-1)" in page.folded
-    assert "2 providers" not in page.folded
+    assert "coin was served by 2 models (m-0, m-1)" in page.text
+    assert "2 providers" not in page.text
 
 
 def test_a_trial_is_a_row_with_prompt_and_answer_of_a_large_study_the_first_runs():

@@ -9,16 +9,12 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
+import test_stats_reference as reference
+from conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-import test_stats_reference as reference  # noqa: E402
-
-import stats  # noqa: E402
+import stats
 
 DOC = ROOT / "docs" / "methods.md"
 TEXT = DOC.read_text(encoding="utf-8")
@@ -30,12 +26,6 @@ DEFINITION = "second computation straight from the definition (definitions.py)"
 
 def section(number):
     return re.search(rf"^## {number}\. .*?(?=^## |\Z)", TEXT, re.M | re.S)[0]
-
-
-def table(text):
-    """The cells of every table row below a header, backslashed bars being text."""
-    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line[:1] == "|"]
-    return [[cell.strip() for cell in row] for row in rows]
 
 
 def names(cell):
@@ -88,8 +78,10 @@ def test_every_public_name_is_explained():
 
 def comparisons():
     """{(function, peer): its row} of the lines that rest on the stored values."""
-    return {(name, DEFINITION if row[1] == "definition" else row[1]): tuple(row)
-            for row in table(section(7))[2:] if not row[4] for name in names(row[0])}
+    rows = [tuple(cell.strip() for cell in line.split("|")[1:-1])
+            for line in section(7).splitlines() if line.startswith("| `")]
+    return {(name, DEFINITION if row[1] == "definition" else row[1]): row
+            for row in rows if not row[4] for name in names(row[0])}
 
 
 def stored_entries():

@@ -195,8 +195,6 @@ def test_the_sentence_has_the_figure_and_names_what_is_open(change, sentence):
     assert verdict(part(**change), "20 bulletins")["sentence"] == sentence
 
 
-# --- whom a sentence is about ------------------------------------------------------------------
-
 @pytest.mark.parametrize("many, named", [(1, "a"), (2, "a, b"), (3, "all 3"), (4, "all 4")])
 def test_up_to_two_models_are_named_and_all_of_more_are_counted_in_a_short_headline(many, named):
     def models(shares):

@@ -37,8 +37,6 @@ def small(folder, jobs=1):
     return {key: value for key, value in out.items() if not key.endswith("_sha256")}
 
 
-# --- what the respondents are -------------------------------------------------------------------
-
 def test_every_family_but_the_random_sums_has_a_single_centre():
     centres, families = (Counter(member.family for member in members) for members in (
         [member for member in POPULATIONS.values() if member.centre], POPULATIONS.values()))
@@ -158,8 +156,6 @@ def test_the_worst_of_a_grid_and_what_is_open_get_more_studies():
         count(name, 36 + (number == 7), 1000)       # met, but for one
     assert next(stages) == {("centre", 12): 4000, ("grid-7", 12): 4000}
 
-
-# --- a user's own respondents ---------------------------------------------------------------------
 
 RIVALS = """
 import re

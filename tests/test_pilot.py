@@ -65,8 +65,6 @@ def test_a_dry_run_asks_and_writes_nothing(cli, double, tmp_path):
     assert double.ledger()["requests"] == [] and list(tmp_path.iterdir()) == []
 
 
-# --- the command, against a server -------------------------------------------------------------
-
 LIVE = (PILOT, "--models", "double/a,double/b", "--runs", "4", "--out", "o", "--base-url")
 
 

@@ -95,8 +95,6 @@ def test_a_row_says_of_which_case_it_is_and_what_was_listed():
         "answer": list(probe.shown[::-1]), "status": "ok"}
 
 
-# --- what simulated respondents answer ---------------------------------------------------------
-
 @both
 @pytest.mark.parametrize("name, influence", [("sim-correlation", "no"), ("sim-reciprocal", "yes")])
 def test_a_respondent_answers_by_what_stands_in_the_notice(domain, name, influence):

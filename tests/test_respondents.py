@@ -59,8 +59,6 @@ def test_a_policy_and_the_counterparty_s_last_entry_are_read_in_an_encounter():
             read("How are you?")
 
 
-# --- what populations do -----------------------------------------------------------------------
-
 NOW, LATER, LEVER, TWIN, LEVELS = map(str.split, (
     "HP HA LP LA", "EP EL KP KL", "MN ME", "TS TO TP", "L1 L2 L3 L4 L5 L6"))
 DESIGN = dict.fromkeys(TWIN, "twin") | {"HA": "2x2", "LP": "2x2"} | dict.fromkeys(LEVELS, "lever")

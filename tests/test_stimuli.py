@@ -167,8 +167,6 @@ def test_the_twin_control_alone_is_undisguised(domain):
     assert max(sizes) - min(sizes) <= 3 and all(re.search(r"\bAI\b", text) for text in twins)
 
 
-# --- everything rendered -----------------------------------------------------------------------
-
 @each_bulletin
 def test_every_rendering_differs_in_the_sentences_of_its_cell_alone(domain, bulletin):
     """Each wording, words, entry and level; H, C and variants by turns."""

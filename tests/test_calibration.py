@@ -6,6 +6,7 @@
 import json
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from statistics import NormalDist, fmean
 
@@ -32,9 +33,26 @@ def calibrated(folder, *flags):
     return json.loads((folder / "calibration.json").read_text("utf-8"))
 
 
+study = cache(c.dealt)
+
+
+def shares(name, blocks, studies):
+    """{cell: share of cooperation} in as many studies of one deal."""
+    deal, respond, cells = study(blocks, 5), respondent(name), {}
+    for seed in range(studies):
+        rng = SeededRandom(seed, "respondent", name)
+        for at, trial in enumerate(deal.trials):
+            cells.setdefault(trial.cell.name, []).append(
+                deal.read(at, *respond(trial.request, rng))["cooperates"] or 0)
+    return {cell: fmean(values) for cell, values in cells.items()}
+
+
 def small(folder, jobs=1):
+    """A calibration, and what the centre of each family does in a study of its own."""
     out = calibrated(folder, *SMALL, "--jobs", jobs)
-    return {key: value for key, value in out.items() if not key.endswith("_sha256")}
+    return {key: value for key, value in out.items() if not key.endswith("_sha256")} | {
+        "shares": {name: shares(name, 3, 1)
+                   for name, member in POPULATIONS.items() if member.centre}}
 
 
 def test_every_family_but_the_random_sums_has_a_single_centre():
@@ -44,34 +62,23 @@ def test_every_family_but_the_random_sums_has_a_single_centre():
     assert families["random sums"] == 200
 
 
-def shares(name, studies):
-    """{cell: share of cooperation} in as many studies of one deal."""
-    study, respond, cells = c.dealt(12, 5), respondent(name), {}
-    for seed in range(studies):
-        rng = SeededRandom(seed, "respondent", name)
-        for at, trial in enumerate(study.trials):
-            cells.setdefault(trial.cell.name, []).append(
-                study.read(at, *respond(trial.request, rng))["cooperates"])
-    return {cell: fmean(values) for cell, values in cells.items()}
-
-
 def test_a_sum_answers_as_its_weights_say():
     # a threshold under normal noise: P(weights + noise > 0); of bulletin, cell, three sentences
     sd = (0.8 ** 2 + 0.4 ** 2 + 3 * 0.25 ** 2) ** 0.5
     sums = {"HP": -1 + 2 * 0.8, "LA": -1, "EP": -2 + 2 * 0.8, "EL": -2, "KP": -0.5 + 2 * 0.8,
             "KL": -0.5, "MN": -1 + 2.5, "ME": -2 + 2.5}
-    for cell, share in shares("sum-threshold-lever", 20).items():
+    for cell, share in shares("sum-threshold-lever", 12, 20).items():
         assert share == pytest.approx(NormalDist().cdf(sums[cell] / sd), abs=0.06), cell
 
 
 @pytest.mark.parametrize("number", range(0, 200, 40))
 def test_no_sum_changes_the_order_of_likeness_and_lever(number):
-    cell = shares(f"random-sum-{number}", 6)
+    cell = shares(f"random-sum-{number}", 12, 6)
     assert (cell["HP"] - cell["MN"]) * (cell["EP"] - cell["ME"]) > -0.002
 
 
 def test_a_reasoner_is_moved_by_likeness_only_where_the_counterpart_decides_now():
-    cell = shares("reasoner-3-97", 10)
+    cell = shares("reasoner-3-97", 12, 10)
     assert cell["HP"] > 0.94
     assert {name for name, share in cell.items() if share < 0.06} == {"LA", "EP", "EL", "KP", "KL"}
     assert cell["MN"] == pytest.approx(0.5, abs=0.08) == cell["ME"]
@@ -81,16 +88,16 @@ def test_a_reasoner_is_moved_by_likeness_only_where_the_counterpart_decides_now(
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_small_calibration_is_the_golden_file_on_any_number_of_processes(tmp_path, jobs):
-    assert small(tmp_path, jobs) == json.loads(GOLDEN.read_text("utf-8"))
+    assert json_file(small(tmp_path, jobs)) == GOLDEN.read_bytes()
 
 
 def test_a_mechanism_study_is_judged_as_the_analysis_judges_it():
-    study, respond = c.dealt(3, 11), respondent("missing-flatters")
+    deal, respond = study(3, 11), respondent("missing-flatters")
     rng, again = (SeededRandom(3, "respondent", "missing-flatters") for _ in range(2))
-    rows = [study.read(at, *respond(trial.request, rng)) for at, trial in enumerate(study.trials)]
-    out = c.analyse(rows, {"config": study.config, "provider": "simulated"})
+    rows = [deal.read(at, *respond(trial.request, rng)) for at, trial in enumerate(deal.trials)]
+    out = c.analyse(rows, {"config": deal.config, "provider": "simulated"})
     part = out["mechanism"]["by_model"]["m1"]
-    assert c.judged(study, respond, again, False) == {
+    assert c.judged(deal, respond, again, False) == {
         "word": part["verdict"]["word"], "excluded": [
             name for name, account in part["accounts"].items() if account["excluded"]]}
 

@@ -134,7 +134,8 @@ def test_a_trial_is_a_row_with_prompt_and_answer_of_a_large_study_the_first_runs
     row = dict(zip(table.head, table.rows[0].cells, strict=True))
     assert (row["model"], row["cell"]) == ("coin", "symmetry + cue")
     assert [text.text for _, text in table.rows[0].texts] == ["x", "Be brief.", "Decide."]
-    assert len(pilot.trials(rows[:1000], prompts).rows) == 1000
+    whole = pilot.trials(rows[:1000], prompts)
+    assert (len(whole.rows), "Up to run" in whole.note) == (1000, False)
     for length, more in ((20_000, False), (20_001, True)):
         [shown] = pilot.trials([rows[0] | {"text": "y" * length}], {}).rows
         [(title, answer)] = shown.texts

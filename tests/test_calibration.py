@@ -36,6 +36,7 @@ def calibrated(folder, *flags):
 study = cache(c.dealt)
 
 
+@cache
 def shares(name, blocks, studies):
     """{cell: share of cooperation} in as many studies of one deal."""
     deal, respond, cells = study(blocks, 5), respondent(name), {}

@@ -35,7 +35,7 @@ def test_a_bare_python_runs_the_whole_study(tmp_path):
     run = bare(tmp_path, ROOT / PILOT, "--out", "o", stdout=subprocess.PIPE)
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("SIMULATED respondents answer") and manifest(tmp_path)["simulated"]
-    folder = run_in(tmp_path / "o")
+    folder = tmp_path / "o/pilot-s42"
     assert {path.name for path in folder.iterdir()} == DERIVED | {
         "manifest.json", "journal.jsonl.gz", "prompts.json"}
     assert len(read_bytes(folder / "trials.jsonl.gz").splitlines()) == 160

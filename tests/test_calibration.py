@@ -49,11 +49,12 @@ def shares(name, blocks, studies):
 
 
 def small(folder, jobs=1):
-    """A calibration, and what the centre of each family does in a study of its own."""
+    """A calibration, and the shares by cell of each respondent in a small study."""
     out = calibrated(folder, *SMALL, "--jobs", jobs)
     return {key: value for key, value in out.items() if not key.endswith("_sha256")} | {
-        "shares": {name: shares(name, 3, 1)
-                   for name, member in POPULATIONS.items() if member.centre}}
+        "shares": {name: " ".join(f"{cell} {share:.2f}" for cell, share in sorted(
+            shares(name, 1, 1).items()))
+            for name, member in POPULATIONS.items() if member.family != "random sums"}}
 
 
 def test_every_family_but_the_random_sums_has_a_single_centre():

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from itertools import pairwise, product
-from statistics import fmean
+from statistics import fmean, stdev
 
 import pytest
 from domains import DOMAINS, LABEL_WORD, TELLTALE, both
@@ -118,6 +118,7 @@ def test_an_entry_moves_what_is_expected_of_the_other_that_decides_now(domain, n
     every = [number for some in numbers.values() for number in some]
     assert max(every) == 100 or (not points and max(every) < 90)
     assert fmean(every) == pytest.approx(55, abs=.9)
+    assert points or stdev(every) == pytest.approx(8, abs=.6)
     for cell in CELLS:
         assert fmean(numbers[cell, "joint"]) - fmean(numbers[cell, "other"]) == pytest.approx(
             points if cell in ("HP", "LA", "MN") else 0, abs=10)

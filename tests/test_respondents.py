@@ -52,6 +52,9 @@ def test_a_policy_and_the_counterparty_s_last_entry_are_read_in_an_encounter():
     # odds of exp(2.5), exp(−.1 − .6)
     assert [round(chance(name, cues), 4) for name in ("sim-reciprocal", "sim-correlation")] == [
         .9241, .3318]
+    assert [cues._replace(policy=text).leaning for text in (
+        "Our starting point is the agreed date; leaving it needs written grounds.",
+        "No fixed preference: the incident at hand decides.")] == [1, 0]
     notice = read_notice(strategy_prompt(domain, stimulus).user)
     assert notice == cues._replace(cooperative="", other="", first="", policy="", peer="")
     for read, named in ((read_cues, "contract"), (read_notice, "names")):
@@ -75,7 +78,7 @@ def shares(name, cells):
             for cell in cells]
 
 
-@pytest.mark.parametrize("name, now, later, lever, twin", [
+@pytest.mark.parametrize("names, now, later, lever, twin", [
     # odds of exp(2.2), exp(.2), exp(−.1), exp(−.8); exp(.4); exp(3), exp(−2); of the next exp(1.7),
     # exp(−.6); exp(−.3); of the next exp(1.4), exp(.2), exp(−1); exp(.4), exp(−2); exp(.35) and on
     ("sim-correlation", [.9002, .5498, .4750, .31], [.31] * 4, [.5987] * 2, [.9526, .5, .1192]),
@@ -83,9 +86,10 @@ def shares(name, cells):
     ("sim-adder", [.8022, .5498, .5498, .2689], [.5987, .1192] * 2, [.5866, .3430],
      [.5498, .4256, .3100]),
     ("sim-reciprocal", [.8808] * 4, [.8808] * 2 + [.9241] * 2, [.8808] * 2, [.8808] * 3),
-    ("sim-coin", [.5] * 4, [.5] * 4, [.5] * 2, [.5] * 3)])
-def test_the_shares_of_a_population(name, now, later, lever, twin):
-    for cells, expected in ((NOW, now), (LATER, later), (LEVER, lever), (TWIN, twin)):
+    ("sim-coin sim-sloppy sim-truncating sim-copycat", [.5] * 4, [.5] * 4, [.5] * 2, [.5] * 3)])
+def test_the_shares_of_a_population(names, now, later, lever, twin):
+    for name, (cells, expected) in product(names.split(), (
+            (NOW, now), (LATER, later), (LEVER, lever), (TWIN, twin))):
         assert shares(name, cells) == pytest.approx(expected, abs=1e-4)
 
 

@@ -1,66 +1,31 @@
 """Rivals from outside for CIRRUS-24's claim rule, written from the method's description alone.
 
-A respondent gets (request, rng) and sees the prompt only. ACCOUNTS was declared before any run:
-what a respondent is told excluded must never be its own account. "open" names the kind listed
+A respondent gets (request, rng) and sees the prompt only. What stands in it is read as the
+project's respondents read it (`cues.py`); what a rival makes of it is the author's. ACCOUNTS was
+declared before any run: no study may exclude a respondent's account. "open" names the kind listed
 under *Always open*; "reasoner" has the mechanism. Comments say why a rival might fool the rule.
 """
 
 import hashlib
 import json
 import math
-import os
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from pathlib import Path
 from statistics import NormalDist
+from typing import NamedTuple
 
-PROMPTS = Path(os.environ.get("PROMPTS") or Path(__file__).resolve().parents[1] / "prompts")
-FRAME = json.loads((PROMPTS / "cirrus24" / "frame.json").read_text(encoding="utf-8"))
-OUTCOMES = json.loads((PROMPTS / "cirrus24" / "outcomes.json").read_text(encoding="utf-8"))
+from cirrus.ask.bulletins import PROMPTS
+from cirrus.ask.cues import read_cues
+
+FRAME, OUTCOMES = (json.loads((PROMPTS / "cirrus24" / name).read_text("utf-8"))
+                   for name in ("frame.json", "outcomes.json"))
 TODAY, PAST = re.compile(r"\btoday\b"), re.compile(r"\b(?:last week|at 10:00)\b")
 
 
-def pieces(template):
-    return [part.strip() for part in re.split(r"\{\w+\}", template) if part.strip()]
-
-
-def place(text, parts):
-    """Where the last of the parts ends if all stand in the text in this order, else -1."""
-    end = 0
-    for part in parts:
-        start = text.find(part, end)
-        if start < 0:
-            return -1
-        end = start + len(part)
-    return end
-
-
-def joint_line(template):
-    """The line of the outcome of two late entries, as a pattern for its number."""
-    line = next(line for line in template.splitlines() if "{R}" in line)
-    return re.compile(re.sub(r"\\{\w+\\}", ".+?", re.escape(line).replace(r"\{R\}", r"([\d,]+)")))
-
-
-TEMPLATES = {b: (PROMPTS / "cirrus24" / f"{b}.md").read_text(encoding="utf-8") for b in OUTCOMES}
-BULLETINS = {name: (pieces(text), joint_line(text)) for name, text in TEMPLATES.items()}
-SENTENCES = {
-    name: [
-        (level, number, pieces(sentence))
-        for tells in FRAME["toggles"].values()
-        for level, listed in tells[name].items()
-        for number, sentence in enumerate(listed)
-    ]
-    for name in ("S", "C", "entry")
-}
-
-
-@dataclass(frozen=True)
-class Seen:
+class Seen(NamedTuple):
     text: str
     symmetric: bool
-    cued: bool
-    cue_end: int  # where the cue ends in the text, or 0
+    alike: float  # 1: symmetry and cue, 1/2: one of them
     entry: str  # now, earlier, known
     lever: float  # lambda: 0, or 3 in MN and ME at level 4
     gain: float  # what the lever adds, in the bulletin's own numbers
@@ -74,40 +39,29 @@ class Seen:
     cooperative_label: str
     other_label: str
 
-    @property
-    def alike(self):
-        return (self.symmetric + self.cued) / 2
-
-
-def found(text, name):
-    places = [(place(text, parts), *rest, parts) for *rest, parts in SENTENCES[name]]
-    hits = [(sum(map(len, parts)), *rest, end) for end, *rest, parts in places if end >= 0]
-    return max(hits)[1:] if hits else ("", 0, 0)
-
 
 @lru_cache(maxsize=50_000)
 def read(text):
     """What a prompt says, or None where it asks for no decision between two windows."""
-    form = re.findall(r"^Decision: \[(.+?)\|(.+?)\]", text, re.M)
-    bulletins = [name for name in BULLETINS if place(text, BULLETINS[name][0][1:-1]) >= 0]
-    options = re.findall(r"^- (.+?): .*(later|earlier) window, (.+)\.$", text, re.M)
-    options = [option for option in options if form and option[0] in form[-1]][-2:]
-    if not bulletins or sorted(which for _, which, _ in options) != ["earlier", "later"]:
+    try:
+        cues = read_cues(text)
+    except ValueError:
         return None
-    (late, _, slot), (early, _, _) = sorted(options, key=lambda option: option[1] == "earlier")
-    bulletin = max(bulletins, key=lambda name: sum(map(len, BULLETINS[name][0])))
-    numbers, joint = OUTCOMES[bulletin], BULLETINS[bulletin][1].search(text)
-    joint = float(joint[1].replace(",", "")) if joint else numbers["R"]
-    symmetry, wording, _ = found(text, "S")
-    (cue, _, cue_end), (entry, _, _) = found(text, "C"), found(text, "entry")
-    gain = abs(joint - numbers["R"])
+    late, bulletin = cues.cooperative, f"round_{int(cues.bulletin[-2:])}"
+    slot = re.search(rf"^- {late}: .*later window, (.+)\.$", text, re.M)[1]
+    joint, R = float(cues.outcomes[1]), OUTCOMES[bulletin]["R"]
     return Seen(
-        text, symmetry == "high", cue == "present", cue_end, entry or "now",
-        gain / abs(numbers["T"] - numbers["R"]), gain, joint, bulletin,
-        numbers["direction"] == "more", wording, slot,
-        late[-1] if late.lower().startswith("option") else "word", options[0][0] == late,
-        late, early,
-    )  # fmt: skip
+        text, cues.S == "high", (cues.symmetric + cues.coupled) / 2, cues.entry, cues.lever,
+        abs(joint - R), joint, bulletin, OUTCOMES[bulletin]["direction"] == "more", cues.wording,
+        slot, late[-1] if late.startswith("Option") else "word", cues.first == late, late,
+        cues.other)
+
+
+def cue_end(seen):
+    """Where the cue ends in the text, or 0."""
+    cues = (re.search(re.escape(cue).replace(r"\{peer\}", ".+?"), seen.text)
+            for tells in FRAME["toggles"].values() for cue in tells["C"]["present"])
+    return max((cue.end() for cue in cues if cue), default=0)
 
 
 @cache
@@ -168,9 +122,8 @@ def total(base, alike, lever, earlier, known, curve="logit", scale="level"):
 
 def belief(likes, others, earlier, known=1.0):
     """Expected share of late entries; `earlier` for those who filed before the notice."""
-    return lambda seen: {
-        "now": others + (likes - others) * seen.alike, "earlier": earlier, "known": known
-    }[seen.entry]  # fmt: skip
+    return lambda seen: {"now": others + (likes - others) * seen.alike, "earlier": earlier,
+                         "known": known}[seen.entry]
 
 
 def trust(guess, curve="step", need=0.7, lever=0.3):
@@ -196,12 +149,9 @@ def hp(seen):
 
 # name, account, share of late answers; the comment: why it might fool the rule
 TABLE = [
-    # a fair coin: the size of every test
-    ("coin", "nothing", lambda s: 0.5),
-    # at the lower edge intervals are lopsided
-    ("miser", "nothing", lambda s: 0.02),
-    # at the upper edge likewise
-    ("optimist", "nothing", lambda s: 0.95),
+    ("coin", "nothing", lambda s: 0.5),  # a fair coin: the size of every test
+    ("miser", "nothing", lambda s: 0.02),  # at the lower edge intervals are lopsided
+    ("optimist", "nothing", lambda s: 0.95),  # at the upper edge likewise
     # never varies: an interval has no width of its own
     ("calendar_clerk", "nothing", lambda s: 1.0),
     # a fixed act for each prompt: cells differ, but by nothing that anyone could name
@@ -214,7 +164,6 @@ TABLE = [
     # a rare unit carries it: one in six far down, five a little up; drawn anew with each study
     ("skewed_units", "nothing", lambda s: 0.75 + s.alike * (
         -0.742 if shock("skew", s.bulletin, s.slot) > 1 else 0.13)),
-    # obeys the cue sentence whoever enters when, and likes payoff
     ("obedience", "blind", total(-1.5, 4, 1.5, 0, 0)),
     # likes likeness, in straight proportion
     ("likeness", "blind", total(0.1, 0.8, 0.3, 0, 0, "straight")),
@@ -228,11 +177,9 @@ TABLE = [
         -2 + 2.2 * s.lever / 3 + 4 * s.alike * (not PAST.search(s.text)))),
     # a cue far from the end is forgotten; entry sentences push it away by their length
     ("forgetting", "blind", lambda s: logit(
-        -2 + 9 * bool(s.cue_end) * math.exp(-(len(s.text) - s.cue_end) / 700))),
-    # prefers the word
-    ("word", "labels", lambda s: 0.85 if s.scheme == "word" else 0.4),
-    # takes the first line
-    ("first_line", "labels", lambda s: 0.85 if s.late_first else 0.15),
+        -2 + 9 * bool(cue_end(s)) * math.exp(-(len(s.text) - cue_end(s)) / 700))),
+    ("word", "labels", lambda s: 0.85 if s.scheme == "word" else 0.4),  # prefers the word
+    ("first_line", "labels", lambda s: 0.85 if s.late_first else 0.15),  # takes the first line
     # "coordinate" rhymes with likeness and with deciding now; letters are a coin
     ("word_echo", "labels", lambda s: 0.7 if s.scheme == "word" and hp(s) else 0.5),
     # hurried, it takes the late line where that stands first: half of the combinations
@@ -275,10 +222,8 @@ TABLE = [
     # a posted entry binds it in half of the wordings and angers it in the others: KL lands on LA
     ("divided_publicity", "conditional", lambda s: trust(
         belief(0.95, 0.45, 0.5, s.wording % 2), "steep", 0.5, 0.25)(s)),
-    # the plain sum
-    ("sum_logit", "adding_up", total(-1.5, 3.5, 2.2, -2, -2)),
-    # flat below, quick above
-    ("sum_cloglog", "adding_up", total(-3, 4, 3, -2.5, -3, "cloglog")),
+    ("sum_logit", "adding_up", total(-1.5, 3.5, 2.2, -2, -2)),  # the plain sum
+    ("sum_cloglog", "adding_up", total(-3, 4, 3, -2.5, -3, "cloglog")),  # flat below, quick above
     # a threshold that bulletins and wordings shift
     ("sum_threshold", "adding_up", total(
         lambda s: -1 + shock("bar", s.bulletin) + 0.5 * shock("bar", s.wording),
@@ -287,14 +232,11 @@ TABLE = [
     ("sum_floor_2", "adding_up", total(-4, 6, 4.2, -5, -5)),
     # bases that differ much by bulletin: every unit on another part of the curve
     ("sum_bases", "adding_up", total(lambda s: -1 + 3 * shock("base", s.bulletin), 4, 2.5, -4, -4)),
-    # one reader, one weight a printed number: the lever is a trifle here, a fortune there
+    # one reader, one weight a printed number: a lever is a trifle here, a fortune there; smooth
     ("raw_numbers_bar", "adding_up", total(-8.3, 8.6, 1 / 3, -1.2, -1.2, "step", "number")),
-    # the same on a smooth curve
     ("raw_numbers", "adding_up", total(-6, 8, 0.3, -4, -4, "logit", "number")),
-    # one reader of proportions: the lever is R'/R, which bulletins do not hold fixed
-    ("proportions_bar", "adding_up", total(
-        -0.32, 0.33, 1, -0.03, -0.06, "step", "proportion")),
-    # the same on a smooth curve
+    # one reader of proportions: the lever is R'/R, which bulletins do not hold fixed; smooth
+    ("proportions_bar", "adding_up", total(-.32, .33, 1, -.03, -.06, "step", "proportion")),
     ("proportions", "adding_up", total(-12, 14, 40, -4.5, -5, "logit", "proportion")),
     # saved losses do not count for it, gains do: six bulletins of twenty have a lever
     ("gains_only", "adding_up", total(-2.5, 4.5, lambda s: 9 * s.more, -5, -5)),
@@ -318,13 +260,10 @@ TABLE = [
     ("gambler", "open", prospect(belief(0.6, 0.4, 0.5), lambda d: 0.6 * d, 3.0, 0.3)),
     # likeness counts while the other decides, from the same notice: 3 to 97
     ("reasoner_strong", "reasoner", total(-3.4, lambda s: 6.9 * hp(s), 3.4, 0, 0)),
-    # 40 to 95
-    ("reasoner_middle", "reasoner", total(-0.4, lambda s: 3.3 * hp(s), 1.6, 0, 0)),
-    # 40 to 80
-    ("reasoner_weak", "reasoner", total(-0.4, lambda s: 1.8 * hp(s), 0.9, 0, 0)),
-]  # fmt: skip
+    ("reasoner_middle", "reasoner", total(-0.4, lambda s: 3.3 * hp(s), 1.6, 0, 0)),  # 40 to 95
+    ("reasoner_weak", "reasoner", total(-0.4, lambda s: 1.8 * hp(s), 0.9, 0, 0)),  # 40 to 80
+]
 
-RESPONDENTS = {
-    name: rule if account == "missing" else answering(rule) for name, account, rule in TABLE
-}
+RESPONDENTS = {name: rule if account == "missing" else answering(rule)
+               for name, account, rule in TABLE}
 ACCOUNTS = {name: account for name, account, _ in TABLE}

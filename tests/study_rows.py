@@ -16,7 +16,7 @@ CELLS = list(product(("high", "low"), ("present", "absent"), ("high", "low")))
 
 def decision(cell=("high", "present", "low"), cooperates=1, agent="agent-01", seed=1, **more):
     """One first encounter of round 1; `cooperates` None: unreadable."""
-    usual = {
+    return Decision(**{
         "id": "r/r1/p01/e1/a", "run": "run-" + ".".join(cell), "role": "main", "seed": seed,
         "domain": "cvd", "S": cell[0], "C": cell[1], "H": cell[2], "round": 1, "encounter": 1,
         "baseline": False, "agent": agent, "opponent": "agent-99", "policy": "r/r1/" + agent,
@@ -28,8 +28,7 @@ def decision(cell=("high", "present", "low"), cooperates=1, agent="agent-01", se
         "status": "unreadable" if cooperates is None else "ok", "truncated": False,
         "payoff": None, "power_after": 1.0, "model": "m", "served_model": "m", "provider": "p",
         "prompt_tokens": 1, "output_tokens": 1, "reasoning_tokens": None, "cost_usd": 0.0,
-        "text": ""}
-    return Decision(**(usual | more))
+        "text": ""} | more)
 
 
 def cells(by_cell, agent="agent-01", **more):
@@ -38,13 +37,13 @@ def cells(by_cell, agent="agent-01", **more):
 
 
 def config(population, toggles, agents=10, seed=42, **more):
-    voice = [{"name": population, "max_out": 96, "max_out_configured": 96, "effort": None}]
-    usual = {"agents": agents, "baselines": [], "domain": "cvd", "games_per_pair": 1,
-             "history_mode": "standard", "label_schemes": ["L1", "L2", "L3"],
-             "models": {"decision": voice, "strategy": voice}, "option_order": "random",
-             "rounds": 1, "seed": seed, "tells": "standard", "temperature": 0.7,
-             "toggles": dict(zip("SCH", toggles, strict=True)), "variants": "main", "turn": 0}
-    return usual | more
+    model = [{"name": population, "max_out": 96, "max_out_configured": 96, "effort": None}]
+    return {"agents": agents, "baselines": [], "domain": "cvd", "games_per_pair": 1,
+            "history_mode": "standard", "label_schemes": ["L1", "L2", "L3"],
+            "models": {"decision": model, "strategy": model}, "option_order": "random",
+            "rounds": 1, "seed": seed, "tells": "standard", "temperature": 0.7,
+            "toggles": dict(zip("SCH", toggles, strict=True)), "variants": "main",
+            "turn": 0} | more
 
 
 def plan(out, population="sim-correlation", name="confirmatory", **more):
@@ -53,7 +52,7 @@ def plan(out, population="sim-correlation", name="confirmatory", **more):
     if name == "confirmatory":
         configs += [config(population, cell, **(more | {"domain": "hospital"}))
                     for cell in (("high", "present", "low"), ("low", "absent", "low"))]
-    runs = [Run(f"{name}-s{one['seed']}", run_name(one), one) for one in configs]
+    runs = [Run(f"{name}-s{each['seed']}", run_name(each), each) for each in configs]
     job = Job(str(out), tuple(runs), Choice(True, "", ""), Settings(
         name, runs[0].config["seed"], {"strategy": 6, "decision": 8}, 10.0, {},
         {"prompt": 1, "completion": 5}, 60, {}, {}, quiet=True, nested=True), PROMPTS)

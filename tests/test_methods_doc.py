@@ -9,16 +9,12 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
+import test_stats_reference as reference
+from conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-import test_stats_reference as reference  # noqa: E402
-
-import stats  # noqa: E402
+import stats
 
 DOC = ROOT / "docs" / "methods.md"
 TEXT = DOC.read_text(encoding="utf-8")
@@ -32,27 +28,13 @@ def section(number):
     return re.search(rf"^## {number}\. .*?(?=^## |\Z)", TEXT, re.M | re.S)[0]
 
 
-def table(text):
-    """The cells of every table row below a header, backslashed bars being text."""
-    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line[:1] == "|"]
-    return [[cell.strip() for cell in row] for row in rows]
-
-
 def names(cell):
-    return re.findall(r"`(\w+)`", cell)
-
-
-# --- snippets ----------------------------------------------------------------------------------
-
-def snippets():
-    """(kind, line, body) of every block with output, in order."""
-    for found in re.finditer(r"^```(python|console)\n(.*?)^```", TEXT, re.M | re.S):
-        yield found[1], TEXT[: found.start()].count("\n") + 1, found[2]
+    return {*re.findall(r"`(\w+)`", cell)}
 
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
-    """The project with results of its own: the commands of the page write into it."""
+    """The project with other results: the commands of the page write into it."""
     for path in ROOT.iterdir():
         if path.name not in ("results", ".git"):
             (tmp_path / path.name).symlink_to(path)
@@ -61,88 +43,72 @@ def workspace(tmp_path, monkeypatch):
 
 
 def printed(command):
-    named = command.replace("python3", shlex.quote(sys.executable), 1)
-    env = {key: value for key, value in os.environ.items() if key != "OPENROUTER_API_KEY"}
-    done = subprocess.run(["sh", "-c", named], capture_output=True, text=True, encoding="utf-8",
-                          env=env | {"PYTHONUTF8": "1"})
+    done = subprocess.run(
+        ["sh", "-c", command.replace("python3", shlex.quote(sys.executable), 1)], text=True,
+        capture_output=True, encoding="utf-8",
+        env={**os.environ, "OPENROUTER_API_KEY": "", "PYTHONUTF8": "1"})
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_in_a_docstring_prints_what_it_shows(name):
-    found = doctest.testmod(importlib.import_module(name))
-    assert found.attempted and not found.failed
+    done = doctest.testmod(importlib.import_module(name))
+    assert done.attempted and not done.failed
 
 
 def test_snippets_print_what_the_page_shows(workspace):
-    globs, said = {}, []
+    globs, faults = {}, []
     runner = doctest.DocTestRunner(verbose=False)
-    for kind, line, body in snippets():
+    for kind, body in re.findall(r"^```(python|console)\n(.*?)^```", TEXT, re.M | re.S):
         if kind == "python":
-            test = doctest.DocTestParser().get_doctest(body, globs, "methods.md", str(DOC), line)
-            runner.run(test, clear_globs=False, out=said.append)
+            test = doctest.DocTestParser().get_doctest(body, globs, "methods.md", str(DOC), 0)
+            runner.run(test, clear_globs=False, out=faults.append)
             globs = test.globs
         else:
             command, _, output = body.removeprefix("$ ").partition("\n")
-            assert printed(command) == output, f"line {line}: {command}"
-    assert runner.tries > 10 and not runner.failures, "".join(said)
+            assert printed(command) == output, command
+    assert runner.tries > 10 and not runner.failures, "".join(faults)
 
-
-# --- what is named -----------------------------------------------------------------------------
 
 def test_every_public_name_is_explained():
-    rules, functions = section(1), names(section(2))
-    assert set(reference.FUNCTIONS) <= set(functions)
-    assert {name for name in vars(stats) if name[0].isupper()} <= set(names(rules))
+    assert {*reference.FUNCTIONS} <= names(section(2))
+    assert {name for name in vars(stats) if name[0].isupper()} <= names(section(1))
 
-
-# --- what was compared with what ---------------------------------------------------------------
 
 def comparisons():
-    """{(function, peer): its row} of the lines that rest on the stored values; the other lines."""
-    stored, others = {}, []
-    for functions, peer, cases, deviation, tests in table(section(7))[2:]:
-        row = functions, cases, deviation
-        if tests:
-            others.append((names(functions), peer, names(tests.replace(".py", ""))))
-            continue
-        for name in names(functions):
-            stored[name, DEFINITION if peer == "definition" else peer] = row
-    return stored, others
+    """{(function, peer): its row} of the lines that rest on the stored values."""
+    rows = [tuple(cell.strip() for cell in line.split("|")[1:-1])
+            for line in section(7).splitlines() if line.startswith("| `")]
+    return {(name, DEFINITION if row[1] == "definition" else row[1]): row
+            for row in rows if not row[4] for name in names(row[0])}
 
 
-def entries():
-    for entry in reference.entries():
-        yield entry.values[0]
+def stored_entries():
+    return [entry.values[0] for entry in reference.entries()]
 
 
 def test_the_table_holds_every_comparison_and_no_other():
-    stored, others = comparisons()
-    assert set(stored) == {(entry["function"], entry["peer"]) for entry in entries()}
-    counted = Counter(stored[entry["function"], entry["peer"]] for entry in entries())
-    assert all(int(row[1]) == n for row, n in counted.items()), counted
-    compared = {name for name, _ in stored}.union(*(own for own, _, _ in others))
-    assert set(reference.FUNCTIONS) <= compared
-    for own, peer, tests in others:
-        assert peer and tests
-        said = "".join((ROOT / "tests" / f"{test}.py").read_text("utf-8") for test in tests)
-        assert all(name in said for name in own), own
+    rows, compared = comparisons(), [(entry["function"], entry["peer"])
+                                     for entry in stored_entries()]
+    assert rows.keys() == {*compared} and {*reference.FUNCTIONS} <= names(section(7))
+    counted = Counter(rows[key] for key in compared)
+    assert all(int(row[2]) == n for row, n in counted.items()), counted
 
 
 def deviation(entry):
     """The largest |ours − peer|/max(1, |peer|) of one stored comparison."""
-    found, expected = reference.compute(entry), entry["expect"]
+    ours, expected = reference.compute(entry), entry["expect"]
     if isinstance(expected, dict):
-        found = {key: getattr(found, key) for key in expected}
-    pairs = zip(reference.flat(found), reference.flat(expected), strict=True)
-    return max((abs(ours - peer) / max(1.0, abs(peer)) for (_, ours), (_, peer) in pairs
+        ours = {key: getattr(ours, key) for key in expected}
+    pairs = zip(reference.flat(ours), reference.flat(expected), strict=True)
+    return max((abs(value - peer) / max(1.0, abs(peer)) for (_, value), (_, peer) in pairs
                 if not isinstance(peer, bool)), default=0.0)
 
 
 def test_no_deviation_is_larger_than_stated_and_none_is_stated_beyond_what_is_allowed():
-    stored, _ = comparisons()
-    for entry in entries():
-        most, allowed = float(stored[entry["function"], entry["peer"]][2]), entry["tolerance"]
+    rows = comparisons()
+    for entry in stored_entries():
+        most, allowed = float(rows[entry["function"], entry["peer"]][3]), entry["tolerance"]
         allowed = max(allowed.values()) if isinstance(allowed, dict) else allowed
         assert deviation(entry) <= most <= allowed, (entry["function"], entry["peer"])

@@ -1,7 +1,8 @@
 """Probes: what is asked in which cell, in strict forms, and what simulated respondents answer."""
 
+from collections import defaultdict
 from itertools import pairwise, product
-from statistics import fmean
+from statistics import fmean, stdev
 
 import pytest
 from domains import DOMAINS, LABEL_WORD, TELLTALE, both
@@ -17,6 +18,7 @@ from common.rng import SeededRandom
 CONFIG = {"design": "mechanism", "seed": 42, "runs": 2, "compliance": "low", "tells": "standard",
           "temperature": 1, "max_out": 96, "reasoning_effort": None}
 KINDS = ("payoffs", "entry", "similar", "beliefs", "influence")
+GIVEN = ("joint", "other", "any")
 CELLS = {"HP", "LA", "EP", "EL", "KP", "KL", "MN", "ME"}
 
 
@@ -31,38 +33,24 @@ def rows(domain, name, *kinds):
         probe.request, SeededRandom(7, probe.id))[0])) for probe in dealt(domain, *kinds)]
 
 
-# --- what is asked -----------------------------------------------------------------------------
-
 @both
 @pytest.mark.parametrize("more, bulletins", [
     ({}, {"cvd": 20, "hospital": 12}), ({"bulletins": 10}, {"cvd": 10, "hospital": 10})])
-def test_every_question_is_asked_twenty_times_in_every_cell(domain, more, bulletins):
-    asked = dealt(domain, **more)
-    questions = {(probe.kind, probe.given) for probe in asked}
-    assert questions == {("beliefs", given) for given in ("joint", "other", "any")} | {
-        (kind, "") for kind in KINDS if kind != "beliefs"}
-    for cell, question in product(CELLS, questions):
-        here = [probe for probe in asked if (probe.cell.name, probe.kind, probe.given) == (
-            cell, *question)]
-        assert len(here) >= 20
-        assert len({probe.block.stimulus.bulletin.id for probe in here}) == bulletins[domain.name]
-    assert {probe.cell.name for probe in asked} == CELLS
-
-
-@both
-def test_a_probe_gives_nothing_away_and_says_in_one_place_what_it_asks(domain):
-    for probe in dealt(domain):
+def test_every_question_comes_twenty_times_in_every_cell_and_gives_nothing_away(
+        domain, more, bulletins):
+    questions, by_question = dealt(domain, **more), defaultdict(list)
+    for probe in questions:
+        by_question[probe.cell.name, probe.kind, probe.given].append(
+            probe.block.stimulus.bulletin.id)
         text = "\n".join(probe.request.user.splitlines()[-8:])
         assert not TELLTALE.search(text) and not LABEL_WORD.search(text)
         assert "{" not in probe.request.user
-    seeds = {probe.request.seed for probe in dealt(domain)}
-    assert len(seeds) == len(dealt(domain)) and max(seeds) < 2**31   # what servers take
-
-
-def test_the_lever_of_the_model_stands_in_its_notices():
-    for probe in dealt(DOMAINS["cvd"], "payoffs", lever={"m": 2}):
-        raised = 1.5 if probe.cell.name in ("MN", "ME") else 0
-        assert read_notice(probe.request.user).lever == raised
+    assert {*by_question} == {(cell, kind, given) for cell, kind in product(CELLS, KINDS)
+                              for given in (GIVEN if kind == "beliefs" else [""])}
+    assert all(len(here) >= 20 and len({*here}) == bulletins[domain.name]
+               for here in by_question.values())
+    seeds = {probe.request.seed for probe in questions}
+    assert len(seeds) == len(questions) and max(seeds) < 2**31   # what servers take
 
 
 @both
@@ -75,31 +63,29 @@ def test_the_right_order_is_that_of_the_numbers_shown_and_no_two_are_alike(domai
         assert order == ["T", "R", "P", "S"] if level < 2 else order[0] == "R"
 
 
-# --- what is read ------------------------------------------------------------------------------
-
 @pytest.mark.parametrize("kind, text, expected", [
     ("payoffs", "Order: 2 > 1 > 4 > 3", [1, 0, 3, 2]), ("payoffs", "Order: 2 > 1 > 4", None),
     ("payoffs", "**Order:** [2, 1, 4, 3].", [1, 0, 3, 2]), ("payoffs", "2 > 1 > 4 > 4", None),
-    ("entry", "Answer: 3", 2), ("entry", "Answer: 4", None), ("beliefs", "Number: 70", 70),
+    ("entry", "Answer: 3", [2]), ("entry", "Answer: 4", None), ("beliefs", "Number: 70", 70),
     ("beliefs", "70 of 100", 70), ("beliefs", "Number: 70%", 70), ("beliefs", "Number: 0", 0),
     ("beliefs", "100", 100), ("beliefs", "Number: 101", None), ("beliefs", "60-80", None),
     ("similar", "YES", "yes"), ("influence", "Answer: No.", "no"),
     ("influence", "no, since it is sealed", None), ("influence", "", None)])
-def test_only_the_form_filled_in_is_an_answer(kind, text, expected):
+def test_only_the_form_filled_in_is_an_answer_and_a_refusal_is_named(kind, text, expected):
     probe = dealt(DOMAINS["cvd"], kind)[0]
-    answer, status = probes.read(probe, text)
-    if kind in ("payoffs", "entry") and expected:
-        expected = [probe.shown[at] for at in expected] if kind == "payoffs" else probe.shown[2]
-    assert (answer, status) == (expected, "ok" if expected is not None else "unreadable")
-
-
-def test_a_refusal_has_a_status_of_its_own():
-    probe = dealt(DOMAINS["cvd"], "entry")[0]
+    if isinstance(expected, list):   # places in what was listed
+        names = [probe.shown[at] for at in expected]
+        expected = names if kind == "payoffs" else names[0]
+    assert probes.read(probe, text) == (expected, "unreadable" if expected is None else "ok")
     assert probes.read(probe, "I'm sorry, but I can't help with that.") == (None, "refused")
 
 
 def test_a_row_says_of_which_case_it_is_and_what_was_listed():
-    probe = dealt(DOMAINS["cvd"], "payoffs", lever={"m": 2})[3]
+    listed = dealt(DOMAINS["cvd"], "payoffs", lever={"m": 2})
+    for probe in listed:   # the lever of the model is in its notices
+        assert read_notice(probe.request.user).lever == (
+            1.5 if probe.cell.name in ("MN", "ME") else 0)
+    probe = listed[3]
     row = probes.row(probe, text_reply("Order: 4 > 3 > 2 > 1"))
     stimulus = probe.block.stimulus
     assert {key: row[key] for key in list(row)[:12]} == {
@@ -109,8 +95,6 @@ def test_a_row_says_of_which_case_it_is_and_what_was_listed():
         "answer": list(probe.shown[::-1]), "status": "ok"}
 
 
-# --- what simulated respondents answer ---------------------------------------------------------
-
 @both
 @pytest.mark.parametrize("name, influence", [("sim-correlation", "no"), ("sim-reciprocal", "yes")])
 def test_a_respondent_answers_by_what_stands_in_the_notice(domain, name, influence):
@@ -118,20 +102,23 @@ def test_a_respondent_answers_by_what_stands_in_the_notice(domain, name, influen
              "similar": lambda row: "yes" if row["cell"] in ("HP", "EP", "KP") else "no",
              "entry": lambda row: {"E": "earlier", "K": "known"}.get(
                  row["cell"].replace("ME", "E")[0], "now")}
-    found = rows(domain, name, *right)
-    readable = [row for row in found if row["status"] == "ok"]
+    answers = rows(domain, name, *right)
+    readable = [row for row in answers if row["status"] == "ok"]
     assert all(row["answer"] == right[row["probe"]](row) for row in readable)
-    assert .97 < len(readable) / len(found) < 1
+    assert .97 < len(readable) / len(answers) < 1
 
 
 @both
 @pytest.mark.parametrize("name, points", [("sim-correlation", 60), ("sim-coin", 0)])
-def test_its_own_entry_moves_what_it_expects_where_the_other_decides_now(domain, name, points):
-    found = [row for row in rows(domain, name, "beliefs") if row["status"] == "ok"]
-    numbers = [row["answer"] for row in found]
-    assert max(numbers) == 100 or (not points and max(numbers) < 90)
-    assert fmean(numbers) == pytest.approx(55, abs=.9)
+def test_an_entry_moves_what_is_expected_of_the_other_that_decides_now(domain, name, points):
+    numbers = defaultdict(list)
+    for row in rows(domain, name, "beliefs"):
+        if row["status"] == "ok":
+            numbers[row["cell"], row["given"]].append(row["answer"])
+    every = [number for some in numbers.values() for number in some]
+    assert max(every) == 100 or (not points and max(every) < 90)
+    assert fmean(every) == pytest.approx(55, abs=.9)
+    assert points or stdev(every) == pytest.approx(8, abs=.6)
     for cell in CELLS:
-        joint, other = (fmean(row["answer"] for row in found if (row["cell"], row["given"]) == (
-            cell, given)) for given in ("joint", "other"))
-        assert joint - other == pytest.approx(points if cell in ("HP", "LA", "MN") else 0, abs=10)
+        assert fmean(numbers[cell, "joint"]) - fmean(numbers[cell, "other"]) == pytest.approx(
+            points if cell in ("HP", "LA", "MN") else 0, abs=10)

@@ -1,6 +1,6 @@
 """Bulletins, variants and frames as files: what they must hold, and how a fault is named."""
 
-import hashlib
+import calendar
 import json
 import re
 import shutil
@@ -14,8 +14,6 @@ import urrp_run
 from cirrus.ask.bulletins import PROMPTS, load_domain
 from common import UsageError
 
-EXCEPTION = "Do not mention AI, benchmarks, or experiments."
-
 
 @both
 def test_variant_pool_has_four_held_out_and_no_name_twice(domain):
@@ -24,29 +22,17 @@ def test_variant_pool_has_four_held_out_and_no_name_twice(domain):
         assert len({v.fields[field] for v in domain.variants}) == len(domain.variants), field
 
 
-def test_windows_open_after_the_entries_and_the_early_one_first():
-    days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-
-    def moment(day, text):
-        return (next(at for at, name in enumerate(days) if name in day),
+def test_windows_open_after_the_entries_and_the_early_window_first():
+    def moment(text):
+        return (next(at for at, day in enumerate(calendar.day_name) if day in text),
                 re.search(r"\d\d:\d\d", text)[0])
     for variant in DOMAINS["cvd"].variants:
         early, late, today, cutoff, start = map(
             variant.fields.get, ("early", "late", "today", "cutoff", "start"))
-        times = [moment(today, "10:30"), moment(today, cutoff), moment(today, start),
-                 moment(early, early), moment(late, late)]
+        times = [moment(f"{today} 10:30"), moment(f"{today} {cutoff}"), moment(f"{today} {start}"),
+                 moment(early), moment(late)]
         assert times == sorted(times) and times[-2] < times[-1], variant.id
         assert "today" in cutoff
-
-
-def test_files_hold_the_hash_of_all_that_was_read():
-    paths = {f"cirrus24/round_{number}.md" for number in range(1, 29)} | {
-        "cirrus24/frame.json", "cirrus24/outcomes.json", "variants/cirrus24.yaml"}
-    assert DOMAINS["cvd"].files == {
-        path: hashlib.sha256((PROMPTS / path).read_bytes()).hexdigest() for path in paths}
-
-
-# --- errors at load ---
 
 
 @pytest.fixture
@@ -61,7 +47,15 @@ def edit(path, old, new):
 
 
 ROUND, FRAME = "cirrus24/round_3.md", "cirrus24/frame.json"
+NUMBERS, VARIANTS = "cirrus24/outcomes.json", "variants/cirrus24.yaml"
 START = "{start}"
+
+
+def refusal(path, text):
+    """What is said of the prompts of cvd where this file has this text: a line that names it."""
+    with pytest.raises(UsageError, match=rf"^{path}[^\n]+\Z") as caught:
+        load_domain("cvd", DOMAINS["cvd"].texts | {path: text})
+    return str(caught.value)
 
 
 @pytest.mark.parametrize(("file", "old", "new", "named"), [
@@ -73,61 +67,58 @@ START = "{start}"
     (ROUND, "{R}", "30", ["R", "missing"]),
     (ROUND, "{symmetry}", "{symmetry} {symmetry}", ["symmetry", "twice"]),
     (ROUND, START, "{start} {entry}", ["entry", "the status line stands below"]),
-    ("cirrus24/outcomes.json", '{\n', '{\n"round_99": {"unit": "x", "direction": "more", "T": 9, '
-     '"R": 8, "P": 2, "S": 1},\n', ["round_99", "there is no"]),
     (FRAME, "{history}", "none", ["history", "missing"]),
     (FRAME, '"{contract}"', '"{contract} Thanks."', ["templates.pilot", "end with"]),
     (FRAME, "Assume peers", "Assume {peers}", ["peers", "unknown"]),
     (FRAME, '"required": [', '"required": ["city", ', ["city", "fields"]),
     (FRAME, '"earlier": [', '"earlier": ["{peer} was earlier.", ', ["toggles.", "equally many"]),
     (FRAME, "compact. Use operational language. Produce",
-     f"compact. {EXCEPTION} Produce", ["AI"]),
-    (FRAME, '"fields"', "fields", ["line"]),
-])
-def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, named):
-    edit(prompts / file, old, new)
-    with pytest.raises(UsageError, match=rf"^{file}[^\n]+\Z") as caught:
-        load_domain("cvd", prompts)
-    assert all(name in str(caught.value) for name in named), caught.value
+     "compact. Do not mention AI, benchmarks, or experiments. Produce", ["AI"]),
+    (FRAME, '"fields"', "fields", ["line"])])
+def test_a_fault_in_a_text_is_an_error_that_names_it(file, old, new, named):
+    text = DOMAINS["cvd"].texts[file]
+    shown = refusal(file, text.replace(old, new, 1))
+    assert old in text and all(name in shown for name in named), shown
 
 
-@pytest.mark.parametrize(("change", "named"), [
-    (lambda pool: pool[2].pop("start"), "[2].start: is missing"),
-    (lambda pool: pool[2].update(decoy="A study opens."), "study"),
-    (lambda pool: pool[2].update(id=pool[0]["id"]), "cvd-v01"),
-    (lambda pool: [v.update(holdout=False) for v in pool], "holdout"),
-])
-def test_a_fault_in_a_variant_is_an_error_that_names_it(prompts, change, named):
-    path = prompts / "variants/cirrus24.yaml"
-    pool = json.loads(path.read_text("utf-8"))
-    change(pool)
-    path.write_text(json.dumps(pool), "utf-8")
-    with pytest.raises(UsageError, match=rf"^variants/cirrus24.yaml[^\n]+{re.escape(named)}"):
-        load_domain("cvd", prompts)
+@pytest.mark.parametrize(("file", "change", "named"), [
+    (VARIANTS, lambda pool: pool[2].pop("start"), "[2].start: is missing"),
+    (VARIANTS, lambda pool: pool[2].update(decoy="A study opens."), "study"),
+    (VARIANTS, lambda pool: pool[2].update(id=pool[0]["id"]), "cvd-v01"),
+    (VARIANTS, lambda pool: [v.update(holdout=False) for v in pool], "holdout"),
+    *((NUMBERS, lambda listed, numbers=numbers: listed["round_1"].update(
+        zip("TRPS", numbers, strict=True), direction="more"), "T has to be better than R")
+      for numbers in ((3, 3, 1, 0), (5, 3, 3, 0), (5, 4, 1, 1), (6, 3, 1, 0))),   # on each edge
+    (NUMBERS, lambda listed: listed["round_1"].update(R=0.5), "round_1.R"),
+    (NUMBERS, lambda listed: listed["round_1"].update(unit=""), "unit"),
+    (NUMBERS, lambda listed: listed["round_1"].update(direction="up"), "direction"),
+    (NUMBERS, lambda listed: listed.update(round_99=listed["round_1"]), "there is no such file")])
+def test_a_fault_in_data_is_an_error_that_names_it(file, change, named):
+    data = json.loads(DOMAINS["cvd"].texts[file])
+    change(data)
+    assert named in refusal(file, json.dumps(data))
 
 
 def test_a_field_that_no_text_has_is_an_error():
-    texts, pool = dict(DOMAINS["cvd"].texts), "variants/cirrus24.yaml"
+    texts = dict(DOMAINS["cvd"].texts)
     texts[FRAME] = texts[FRAME].replace('"decoy"', '"decoy", "city"', 1)
-    texts[pool] = texts[pool].replace('"id"', '"city": "Leeds", "id"')
+    texts[VARIANTS] = texts[VARIANTS].replace('"id"', '"city": "Leeds", "id"')
     with pytest.raises(UsageError, match="'city': unused"):
         load_domain("cvd", texts)
 
 
-def test_a_gap_in_the_rounds_is_an_error(prompts):
+def test_a_gap_in_the_rounds_and_an_empty_folder_are_errors(prompts, tmp_path):
     (prompts / "hospital/round_4.md").unlink()
     with pytest.raises(UsageError, match=r"^hospital/round_4\.md: "):
         load_domain("hospital", prompts)
-
-
-def test_an_empty_folder_is_an_error(tmp_path):
+    (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match=r"^cirrus24/frame\.json: no such file; "):
-        load_domain("cvd", tmp_path)
+        load_domain("cvd", tmp_path / "empty")
 
 
 @pytest.mark.parametrize("command", [
     ["run_pilot.py", "--runs", "1"], ["run_tournament.py", "--agents", "3", "--rounds", "1"]])
-def test_a_copied_folder_is_a_domain_and_another_name_is_one_line(cli, prompts, tmp_path, command):
+def test_a_copied_folder_is_a_domain_and_another_name_is_refused(cli, prompts, tmp_path, command):
     edit(prompts / "hospital/round_1.md", "\n", "\nNew here.\n")
     shutil.copytree(prompts / "hospital", prompts / "harbour")
     shutil.copy(prompts / "variants/hospital.yaml", prompts / "variants/harbour.yaml")
@@ -144,14 +135,6 @@ def test_a_copied_folder_is_a_domain_and_another_name_is_one_line(cli, prompts, 
     assert cli("analyze.py", "--verify", "o").returncode == 0
 
 
-def test_line_endings_change_neither_text_nor_hash(prompts):
-    path = prompts / ROUND
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert load_domain("cvd", prompts) == DOMAINS["cvd"]
-
-
-# --- a reader's own set ------------------------------------------------------------------------
-
 def test_other_prompts_are_another_run(prompts, tmp_path):
     out = ["--runs", "2", "--out", str(tmp_path / "o")]
     for extra in ([], ["--prompts", str(prompts)]):
@@ -159,26 +142,23 @@ def test_other_prompts_are_another_run(prompts, tmp_path):
     assert len(list((tmp_path / "o").iterdir())) == 2
 
 
-@pytest.mark.parametrize(("main", "change", "named"), [
-    (run_pilot.main, lambda p: shutil.rmtree(p), "no such folder"),
-    (run_pilot.main, lambda p: edit(p / ROUND, START, "noon"), "prompts: cirrus24/round_3.md: "),
-    (run_pilot.main, lambda p: (p / ROUND).unlink(), "prompts: cirrus24/round_3.md: no such file"),
-    (urrp_run.main, lambda p: edit(p / "urrp/v1.1.json", "conscious", "aware"), "v1.1.json: URRP"),
-])
-def test_a_fault_in_one_s_own_prompts_is_one_line_before_anything_is_asked(
-        prompts, tmp_path, main, change, named):
+PROBED = ("--design", "mechanism", "--bulletins", "2", "--runs", "1", "--models", "sim-coin",
+          "--probes", "payoffs")
+
+
+@pytest.mark.parametrize(("main", "flags", "change", "named"), [
+    (run_pilot.main, (), shutil.rmtree, "no such folder"),
+    (run_pilot.main, (), lambda p: edit(p / ROUND, START, "noon"), "prompts: cirrus24/round_3.md:"),
+    (run_pilot.main, (), lambda p: (p / ROUND).unlink(), "cirrus24/round_3.md: no such file"),
+    (urrp_run.main, (), lambda p: edit(p / "urrp/v1.1.json", "conscious", "aware"), "v1.1.json: U"),
+    *((run_pilot.main, PROBED, lambda p, old=old, new=new: edit(p / "probes.json", old, new),
+       "probes.json: ") for old, new in (
+           ("later window", "later {nope} window"), ("later window", "later { window"),
+           ("{yours}", "{joint}"), ('"closing"', '"closed"'), ("{", "")))])
+def test_a_fault_in_the_prompts_of_a_user_ends_the_start_before_anything_is_written(
+        prompts, tmp_path, main, flags, change, named):
     change(prompts)
-    with pytest.raises(UsageError, match=re.escape(named)):
-        main(["--prompts", str(prompts), "--provider", "simulated", "--out", str(tmp_path / "o")])
+    with pytest.raises(UsageError, match=rf"^[^\n]*{re.escape(named)}[^\n]*\Z"):
+        main([*flags, "--prompts", str(prompts), "--provider", "simulated", "--out",
+              str(tmp_path / "o")])
     assert not (tmp_path / "o").exists()
-
-
-@pytest.mark.parametrize(("old", "new"), [
-    ("later window", "later {nope} window"), ("later window", "later { window"),
-    ("{yours}", "{joint}"), ('"closing"', '"closed"'), ("{", "")])
-def test_a_fault_in_the_words_of_the_probes_is_one_line_too(cli, prompts, tmp_path, old, new):
-    edit(prompts / "probes.json", old, new)
-    done = cli("run_pilot.py", "--design", "mechanism", "--bulletins", "2", "--runs", "1",
-               "--models", "sim-coin", "--probes", "payoffs", "--prompts", prompts, "--out", "o")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "probes.json: " in done.stderr and not (tmp_path / "o").exists()

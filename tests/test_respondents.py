@@ -12,13 +12,7 @@ from tournaments import text_reply
 
 from cirrus.ask import oneshot
 from cirrus.ask.cues import LEANINGS, read_cues, read_notice
-from cirrus.ask.prompts import (
-    Condition,
-    Stimulus,
-    encounter_prompt,
-    outcomes,
-    strategy_prompt,
-)
+from cirrus.ask.prompts import Condition, Stimulus, encounter_prompt, outcomes, strategy_prompt
 from cirrus.ask.respondents import ACAUSAL, COMPLIANCE, RECIPROCITY, RESPONDENTS, chance, write
 from common.rng import SeededRandom
 
@@ -33,17 +27,13 @@ def trials(domain, **more):
             for trial in block]
 
 
-# --- reading -----------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("holdout", [False, True])
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("design, compliance", [
+    ("2x2", "omit"), ("lever", "low"), ("mechanism", "high"), ("twin", "omit")])
 @pytest.mark.parametrize("tells, words", [
     ("standard", "standard"), ("reworded", "ablated"), ("ablated", "ablated")])
-def test_every_cell_is_read_from_the_text_as_the_design_meant_it(domain, tells, words, holdout):
-    for design, compliance in (("2x2", "omit"), ("lever", "low"), ("mechanism", "high"),
-                               ("twin", "omit")):
-        for trial in trials(domain, design=design, compliance=compliance, tells=tells,
-                            holdout=holdout):
+def test_every_cell_is_read_from_the_text_as_the_design_meant_it(design, compliance, tells, words):
+    for domain, holdout in product(DOMAINS, ({}, {"holdout": True})):
+        for trial in trials(domain, design=design, compliance=compliance, tells=tells, **holdout):
             stimulus, cell = trial.stimulus, trial.cell
             assert read_cues(trial.prompt.user) == (
                 *stimulus.condition, cell.entry, words, stimulus.wording, RAISED[cell.lever],
@@ -61,17 +51,15 @@ def test_a_policy_and_the_counterparty_s_last_entry_are_read_in_an_encounter():
     # odds of exp(2.5), exp(−.1 − .6)
     assert [round(chance(name, cues), 4) for name in ("sim-reciprocal", "sim-correlation")] == [
         .9241, .3318]
+    assert [cues._replace(policy=text).leaning for text in (
+        "Our starting point is the agreed date; leaving it needs written grounds.",
+        "No fixed preference: the incident at hand decides.")] == [1, 0]
     notice = read_notice(strategy_prompt(domain, stimulus).user)
     assert notice == cues._replace(cooperative="", other="", first="", policy="", peer="")
+    for read, named in ((read_cues, "contract"), (read_notice, "names")):
+        with pytest.raises(ValueError, match=named):
+            read("How are you?")
 
-
-@pytest.mark.parametrize("read, named", [(read_cues, "contract"), (read_notice, "names")])
-def test_a_prompt_of_another_kind_is_refused(read, named):
-    with pytest.raises(ValueError, match=named):
-        read("How are you?")
-
-
-# --- what populations do -----------------------------------------------------------------------
 
 NOW, LATER, LEVER, TWIN, LEVELS = map(str.split, (
     "HP HA LP LA", "EP EL KP KL", "MN ME", "TS TO TP", "L1 L2 L3 L4 L5 L6"))
@@ -89,7 +77,7 @@ def shares(name, cells):
             for cell in cells]
 
 
-@pytest.mark.parametrize("name, now, later, lever, twin", [
+@pytest.mark.parametrize("names, now, later, lever, twin", [
     # odds of exp(2.2), exp(.2), exp(−.1), exp(−.8); exp(.4); exp(3), exp(−2); of the next exp(1.7),
     # exp(−.6); exp(−.3); of the next exp(1.4), exp(.2), exp(−1); exp(.4), exp(−2); exp(.35) and on
     ("sim-correlation", [.9002, .5498, .4750, .31], [.31] * 4, [.5987] * 2, [.9526, .5, .1192]),
@@ -97,23 +85,24 @@ def shares(name, cells):
     ("sim-adder", [.8022, .5498, .5498, .2689], [.5987, .1192] * 2, [.5866, .3430],
      [.5498, .4256, .3100]),
     ("sim-reciprocal", [.8808] * 4, [.8808] * 2 + [.9241] * 2, [.8808] * 2, [.8808] * 3),
-    ("sim-coin", [.5] * 4, [.5] * 4, [.5] * 2, [.5] * 3)])
-def test_the_shares_of_a_population(name, now, later, lever, twin):
-    for cells, expected in ((NOW, now), (LATER, later), (LEVER, lever), (TWIN, twin)):
+    ("sim-coin sim-sloppy sim-truncating sim-copycat", [.5] * 4, [.5] * 4, [.5] * 2, [.5] * 3)])
+def test_the_shares_of_a_population(names, now, later, lever, twin):
+    for name, (cells, expected) in product(names.split(), (
+            (NOW, now), (LATER, later), (LEVER, lever), (TWIN, twin))):
         assert shares(name, cells) == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("name, where, usual, there", [
+@pytest.mark.parametrize("name, where, expected", [
     # exp(−.4), exp(2); exp(−.2); exp(2.2)
-    ("sim-compliance", {"compliance": "high"}, .4013, .8808),
-    ("sim-compliance-cued", {"compliance": "high"}, .4502, .9002),
-    ("sim-tells", {"tells": "ablated"}, .9002, .5), ("sim-overfit", {"holdout": True}, .9002, .5),
-    ("sim-domain", {"domain": "hospital"}, .9002, .5)])
-def test_where_a_population_does_otherwise(name, where, usual, there):
-    for more, expected in (({}, usual), (where, there)):
-        cues = [read_cues(trial.prompt.user) for trial in trials(**{"domain": "cvd"} | more)
-                if trial.cell.name == "HP"]
-        assert {round(chance(name, known), 4) for known in cues} == {expected}
+    ("sim-compliance", {"compliance": "high"}, [.4013, .8808]),
+    ("sim-compliance-cued", {"compliance": "high"}, [.4502, .9002]),
+    ("sim-tells", {"tells": "ablated"}, [.9002, .5]),
+    ("sim-overfit", {"holdout": True}, [.9002, .5]),
+    ("sim-domain", {"domain": "hospital"}, [.9002, .5])])
+def test_where_a_population_does_otherwise(name, where, expected):
+    assert [{round(chance(name, read_cues(trial.prompt.user)), 4)
+             for trial in trials(**{"domain": "cvd"} | more) if trial.cell.name == "HP"}
+            for more in ({}, where)] == [{share} for share in expected]
 
 
 def test_which_labels_and_places_a_population_likes():
@@ -129,9 +118,9 @@ def test_the_fourth_strength_of_the_lever_reaches_the_midpoint_of_likeness():
     assert along == sorted(along) and along[4] == pytest.approx((along[0] + likeness) / 2, abs=.01)
 
 
-def answered(name, asked):
+def answered(name, questions):
     """Rows of the answers of a respondent to these trials."""
-    for trial in asked:
+    for trial in questions:
         text, finish = RESPONDENTS[name](trial.request, SeededRandom(5, name, trial.id))
         yield oneshot.row(trial, text_reply(text, "truncated" if finish == "length" else "ok"))
 
@@ -148,43 +137,39 @@ def test_answers_are_as_frequent_as_the_rule_says(name):
     ("sim-sloppy", "LP", "unreadable", .30), ("sim-sloppy", "HA", "unreadable", .02),
     ("sim-truncating", "HA", "truncated", .25), ("sim-truncating", "LP", "truncated", .01),
     ("sim-coin", "HP", "unreadable", .01), ("sim-coin", "HP", "truncated", 0)])
-def test_what_goes_missing_hangs_on_the_cell_where_it_is_said_to(name, cell, status, share):
-    asked = [trial for trial in trials("cvd", design="2x2", runs=240) if trial.cell.name == cell]
-    rows = list(answered(name, asked))
+def test_what_goes_missing_hangs_on_the_cell(name, cell, status, share):
+    rows = list(answered(name, [trial for trial in trials("cvd", design="2x2", runs=240)
+                                if trial.cell.name == cell]))
     missing = sum(row["status"] == status for row in rows) / len(rows)
     assert missing == pytest.approx(share, abs=4.5 * (share * (1 - share) / len(rows)) ** .5)
 
 
-def test_asked_for_considerations_it_gives_them_before_the_decision():
+def test_considerations_come_before_the_decision_where_a_prompt_wants_them():
     rows = answered("sim-always-preempt", trials("hospital", design="twin", reason="first"))
     assert {row["decision"] for row in rows if row["status"] == "ok"} == {"RESERVE"}
 
 
-def policies(name, cell, many):
-    return [write(name, cell, random.Random(at)) for at in range(many)]
+def policies(name, levels, many):
+    return [write(name, Condition(*levels), random.Random(at)) for at in range(many)]
 
 
-def test_a_policy_has_three_to_five_lines_but_for_one_in_fifty():
-    lengths = Counter(text.count("\n") + 1 for text in policies(
-        "sim-coin", Condition("low", "absent", "low"), 5000))
+def test_a_policy_has_three_to_five_lines_but_for_a_fiftieth_and_a_copycat_has_the_same_for_a_cue():
+    lengths = Counter(text.count("\n") + 1
+                      for text in policies("sim-coin", ("low", "absent", "low"), 5000))
     assert {*lengths} == {2, 3, 4, 5, 7} and min(lengths[lines] for lines in (3, 4, 5)) > 1500
     assert (lengths[2] + lengths[7]) / 5000 == pytest.approx(.02, abs=.008)
+    assert [len({*policies("sim-copycat", ("low", cue, "low"), 5)})
+            for cue in ("present", "absent")] == [1, 5]
 
 
 @pytest.mark.parametrize("names, adds, where", [
     ("sim-correlation sim-tells sim-domain sim-overfit", ACAUSAL,
-     lambda cell: cell[:2] == ("high", "present")),
-    ("sim-compliance sim-compliance-cued", COMPLIANCE, lambda cell: cell.H == "high"),
-    ("sim-reciprocal", RECIPROCITY, lambda cell: True)])
-def test_four_policies_in_five_give_the_population_s_reason_where_it_has_one(names, adds, where):
+     lambda S, C, H: (S, C) == ("high", "present")),
+    ("sim-compliance sim-compliance-cued", COMPLIANCE, lambda S, C, H: H == "high"),
+    ("sim-reciprocal", RECIPROCITY, lambda S, C, H: True)])
+def test_four_policies_in_five_give_the_reason_of_the_population_where_it_has_a_reason(
+        names, adds, where):
     for name, levels in product(names.split(), product(("high", "low"), ("present", "absent"),
                                                        ("high", "low"))):
-        cell = Condition(*levels)
-        share = fmean(any(line in text for line in adds) for text in policies(name, cell, 300))
-        assert share == pytest.approx(.8 * where(cell), abs=.08), (name, cell)
-
-
-def test_a_copycat_writes_one_policy_where_the_cue_is_present():
-    for cue, different in (("present", 1), ("absent", 5)):
-        assert different == len({write("sim-copycat", Condition("low", cue, "low"),
-                                       random.Random(at)) for at in range(5)})
+        share = fmean(any(line in text for line in adds) for text in policies(name, levels, 300))
+        assert share == pytest.approx(.8 * where(*levels), abs=.08), (name, levels)

@@ -6,7 +6,7 @@ import shutil
 from collections import Counter
 
 import pytest
-from conftest import plan_in
+from conftest import run_in
 from domains import DOMAINS
 from tournaments import MODELS, SCRIPT, SMALL, answered, derived, settings
 
@@ -85,7 +85,7 @@ def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
     run = live(double, "--plan", "ablation", *SMALL)
     assert run.returncode == 0, run.stderr
     whose = {}
-    for path in plan_in(tmp_path / "results/acausal").glob("*/journal.jsonl.gz"):
+    for path in run_in(tmp_path / "results/acausal").glob("*/journal.jsonl.gz"):
         for entry, _, _ in entries(path):
             whose[entry["request"]["seed"]] = path.parent.name
     order = [whose[call["seed"]] for call in double.ledger()["requests"]]
@@ -103,7 +103,7 @@ def test_a_plan_file_is_run_as_written(cli, tmp_path):
         "domain": "hospital", "toggles": {"H": "omit", "effort": "low"}, "agents": 2, "rounds": 1,
         "seed": 7, "baselines": ["GrimTrigger"]})
     assert run.returncode == 0, run.stderr
-    assert {p.name for p in plan_in(tmp_path / "results/acausal").iterdir()} == {
+    assert {p.name for p in run_in(tmp_path / "results/acausal").iterdir()} == {
         "plan.json", "cvd-S.low-C.present-H.high-s42",
         "hospital-S.high-C.present-H.omit-effort-low-s7"}
     assert "give --rounds 20 or fewer" in planned({"rounds": 21}).stderr
@@ -114,7 +114,7 @@ def test_preregistration_comes_first_and_every_run_carries_its_hash(cli, tmp_pat
     flags = ("--plan", "ablation", "--agents", 2, "--rounds", 1)
     said = cli(SCRIPT, *flags, "--preregister")
     digest = re.search(r"16 runs, sha256 ([0-9a-f]{64})", said.stdout)[1]
-    folder = plan_in(tmp_path / "results/acausal")
+    folder = run_in(tmp_path / "results/acausal")
     assert {path.name for path in folder.iterdir()} == {"plan.json", "prereg.json"}
     begun = cli("analyze.py", "--verify", folder)
     assert begun.returncode == 3 and "16 of 16 runs were not begun" in begun.stderr
@@ -129,7 +129,7 @@ def test_preregistration_comes_first_and_every_run_carries_its_hash(cli, tmp_pat
 def test_a_plan_that_ended_before_all_runs_began_is_incomplete_and_names_them(cli, tmp_path):
     flags = ("--plan", "ablation", "--agents", 2, "--rounds", 1)
     cli(SCRIPT, *flags)
-    folder = plan_in(tmp_path / "results/acausal")
+    folder = run_in(tmp_path / "results/acausal")
     last = sorted(path for path in folder.iterdir() if path.is_dir())[-1]
     shutil.move(last, tmp_path / "away")
     done = cli("analyze.py", "--verify", folder)

@@ -5,12 +5,15 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, clean_environment, ended
 from test_architecture import modules
+
+from common import VERSION
 
 SCRIPTS = sorted(path.name for path in ROOT.glob("*.py"))
 DOCS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
@@ -70,6 +73,15 @@ def test_every_link_of_the_docs_leads_somewhere():
     assert [f"{name}: {link}" for name, text in DOCS.items()
             for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text)
             if not (ROOT / name).parent.joinpath(link).exists()] == []
+
+
+def test_there_is_a_single_version():
+    projects = [tomllib.loads((ROOT / path).read_text())["project"]["version"]
+                for path in ("pyproject.toml", "pd-agents/pyproject.toml")]
+    inside = re.search(r'__version__ = "(.*)"',
+                       (ROOT / "pd-agents/src/pdbench/__init__.py").read_text())[1]
+    newest = re.search(r"^## (\S+) \(", DOCS["CHANGELOG.md"], re.M)[1]
+    assert {*projects, inside, newest} == {VERSION}
 
 
 @pytest.mark.parametrize("title", SECTIONS)

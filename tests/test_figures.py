@@ -1,6 +1,7 @@
 """Numbers are written in one form everywhere, by hand here; colours have contrast by WCAG 2.1 and
 stay apart under colour-blindness by a published simulation."""
 
+import math
 import re
 from itertools import combinations
 
@@ -61,17 +62,14 @@ SIGHT = {
                      (-0.011820, 0.042940, 0.968881))}
 
 
-def hexa(name, scheme):
-    return getattr(figures.COLOURS[name], scheme)
-
-
-def channels(colour):
+def channels(name, scheme):
+    colour = getattr(figures.COLOURS[name], scheme)
     return [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
 
 
 def linear(colour):
     """IEC 61966-2-1."""
-    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels(colour)]
+    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
 
 
 def contrast(a, b):
@@ -92,28 +90,16 @@ def perceived(colour, sight):
     return 116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])
 
 
-def distance(a, b, sight):
-    """ΔE*ab of 1976; about 2.3 is just noticeable (Mahy et al. 1994)."""
-    pairs = zip(perceived(a, sight), perceived(b, sight), strict=True)
-    return sum((p - q) ** 2 for p, q in pairs) ** 0.5
-
-
-def mixed(colour, ground, share):
-    """CSS color-mix(in srgb, colour share, ground)."""
-    pairs = zip(channels(colour), channels(ground), strict=True)
-    return "#" + "".join(f"{round(255 * (share * c + (1 - share) * g)):02x}" for c, g in pairs)
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_text_and_graphics_reach_aa(scheme):
     for least, pairs in LEAST.items():
         assert [pair for pair in pairs
-                if contrast(*(hexa(name, scheme) for name in pair)) < least] == []
-    for strength in range(101):   # a figure in a tinted cell
-        ground = mixed(hexa("amount", scheme), hexa("panel", scheme),
-                       figures.tint(strength / 100) / 100)
-        words = hexa("ink" if strength < 50 else "on", scheme)
-        assert contrast(words, ground) >= 4.5, strength
+                if contrast(*(channels(name, scheme) for name in pair)) < least] == []
+    for strength in range(101):   # a figure in a tinted cell; CSS mixes channels
+        share = figures.tint(strength / 100) / 100
+        ground = [share * c + (1 - share) * g for c, g in zip(
+            channels("amount", scheme), channels("panel", scheme), strict=True)]
+        assert contrast(channels("ink" if strength < 50 else "on", scheme), ground) >= 4.5, strength
 
 
 def test_a_tint_grows_to_its_end():
@@ -124,9 +110,11 @@ def test_a_tint_grows_to_its_end():
 @pytest.mark.parametrize("sight", SIGHT)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_what_a_figure_sets_side_by_side_stays_apart(scheme, sight):
+    """By ΔE*ab of 1976; about 2.3 is just noticeable (Mahy et al. 1994)."""
     for least, groups in APART.items():
-        for a, b in (pair for group in groups for pair in combinations(group, 2)):
-            assert distance(hexa(a, scheme), hexa(b, scheme), sight) >= least, (a, b)
+        for pair in (pair for group in groups for pair in combinations(group, 2)):
+            a, b = (perceived(channels(name, scheme), sight) for name in pair)
+            assert math.dist(a, b) >= least, pair
 
 
 def test_the_sheet_uses_the_named_colours_and_no_other_and_a_drawing_those_of_text():

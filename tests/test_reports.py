@@ -39,9 +39,8 @@ def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none(
     assert "no test (one row)" in text
 
 
-@pytest.mark.parametrize(("agents", "shown", "more"), [(13, 12, []), (14, 12, ["… 1 more"])])
-def test_a_policy_is_a_row_with_up_to_twelve_decisions_that_rest_on_it(agents, shown, more,
-                                                                       tmp_path):
+@pytest.mark.parametrize(("agents", "more"), [(13, []), (14, ["… 1 more"])])
+def test_a_policy_is_a_row_with_up_to_twelve_decisions_that_rest_on_it(agents, more, tmp_path):
     plan(tmp_path, agents=agents)
     [run] = read_study(find_runs([str(min(tmp_path.glob("*/*/manifest.json")).parent)])).runs
     rows = study.document(OUT, Study([run], True, [])).trials.rows
@@ -53,7 +52,7 @@ def test_a_policy_is_a_row_with_up_to_twelve_decisions_that_rest_on_it(agents, s
         assert text.text == policy["policy"] and policy["policy_id"] in title
         assert below.text.splitlines() == [
             f"{d.encounter}. with {d.opponent}: {d.decision} · {' '.join(d.text.split())}"
-            for d in rest[:shown]] + more
+            for d in rest[:12]] + more
     assert {row.cells[5] for row in rows} >= {"–"}
 
 

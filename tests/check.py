@@ -7,13 +7,14 @@ names counts as imported. tests/test_scripts.py always runs first. What the minu
 skipped; `make test` runs everything.
 """
 
-import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from lint import imports, owner
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 50  # of CPU; the rest of the minute is for ruff and for collecting
@@ -39,27 +40,13 @@ def is_test(name: str) -> bool:
 def needs() -> dict[str, set[str]]:
     """{file: the files of the project that it imports or names} of every Python file but those of
     pd-agents, whose tests want an environment of their own."""
-    files = [name for name in git("ls-files", "-co", "--exclude-standard", "*.py")
-             if not name.startswith("pd-agents/") and (ROOT / name).exists()]
-    dotted = {name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name
-              for name in files}
-    dotted |= {Path(name).stem: name for name in files if name.startswith("tests/")}
-    return {name: {dotted[word] for word in mentioned(ROOT / name) if word in dotted} - {name}
-            | {"tests/conftest.py"} for name in files}
-
-
-def mentioned(path: Path) -> set[str]:
-    """Modules that a file imports, and scripts that it names in a string ("run_pilot.py")."""
-    out = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        match node:
-            case ast.Import(names=names):
-                out |= {alias.name for alias in names}
-            case ast.ImportFrom(module=str(module), names=names):
-                out |= {module} | {f"{module}.{alias.name}" for alias in names}
-            case ast.Constant(value=str(text)) if text.endswith(".py"):
-                out.add(text.removesuffix(".py").replace("/", "."))
-    return out
+    files = {name for name in git("ls-files", "-co", "--exclude-standard", "*.py")
+             if not name.startswith("pd-agents/") and (ROOT / name).exists()}
+    texts = {name: (ROOT / name).read_text("utf-8") for name in files}
+    return {name: {owner(path, files) for dotted in imports(name, text)
+                   for path in (dotted, f"tests.{dotted}")}
+            | set(re.findall(r'"([\w/]+\.py)"', text)) | {"tests/conftest.py"}
+            for name, text in texts.items()}
 
 
 def distances(files: list[str]) -> dict[str, int]:

@@ -24,16 +24,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from double import Double  # noqa: E402
 from hypothesis import settings  # noqa: E402
-from world import (  # noqa: E402, F401 - what tests take from here
-    PRICE,
-    World,
-    completion,
-    conducted,
-    failure,
-    one,
-    request,
-    scripted,
-)
+from world import PRICE, World, completion, conducted, failure, one, request, scripted  # noqa: E402, F401
 
 from common.artifacts import json_file  # noqa: E402
 
@@ -59,13 +50,13 @@ def double(one_double):
 
 @pytest.fixture
 def shell(tmp_path):
-    """shell("run_pilot.py", flags…) → the finished process, run in an empty folder."""
+    """shell(script, flags…) → the finished process, run in an empty folder."""
     return partial(process, tmp_path)
 
 
 @pytest.fixture
 def cli(tmp_path):
-    """cli("run_pilot.py", flags…) → the same, with the script run in this process."""
+    """cli(script, flags…) → the same, with the script run in this process."""
     return partial(ended, tmp_path)
 
 

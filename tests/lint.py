@@ -12,7 +12,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,6 +71,25 @@ def names_defined(tree: ast.AST) -> Iterator[str]:
                   | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store())
                   | ast.alias(asname=str(name))):
                 yield name
+
+
+def imports(name: str, text: str) -> Iterator[str]:
+    """Everything that a module imports, inside functions too, by its full dotted name."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = name.split("/")[:-node.level] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def owner(dotted: str, known: Container[str]) -> str:
+    """The file of the project that `dotted` is in; "" of a package from elsewhere."""
+    parts = dotted.split(".")
+    paths = ["/".join(parts[:n]) + end for n in range(len(parts), 0, -1)
+             for end in (".py", "/__init__.py")]
+    return next((path for path in paths if path in known), "")
 
 
 def faults(root: Path, limits: dict[str, int]) -> list[str]:

@@ -16,8 +16,9 @@ from test_architecture import modules
 from common import VERSION
 
 SCRIPTS = sorted(path.name for path in ROOT.glob("*.py"))
-DOCS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
-        for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))}
+DOCS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in (
+    *map(ROOT.joinpath, ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").rglob("*.md")))}
 GLOSSARY = re.compile(r"^## One word for one thing\n(.+?)(?=^## |\Z)", re.M | re.S)
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.+?)(?=^## |\Z)", DOCS["docs/howto.md"], re.M | re.S))
 # Flags of other commands; files that a command or a user writes.
@@ -46,7 +47,7 @@ def unwanted():
 
 
 @pytest.mark.parametrize("name", [*DOCS, *SCRIPTS])
-def test_docs_and_helps_say_each_thing_by_its_one_word(name):
+def test_docs_and_helps_use_the_words_of_the_glossary(name):
     text = GLOSSARY.sub("", DOCS[name]) if name in DOCS else usage(name)
     words = unwanted()
     assert words["directory"] == "folder"

@@ -145,7 +145,7 @@ def test_a_drawing_in_characters():
         "desk", "low · cue", "", "lot", "low · cue", "high · cue"]
 
 
-def test_marks_stand_where_their_values_do():
+def test_marks_have_the_places_of_their_values():
     def drawn(figure, kind, look, *names):
         root = ElementTree.fromstring(plots.svg(figure))
         return [[float(part.get(name)) for name in names] for part in root.iter(kind)
@@ -176,14 +176,6 @@ def test_every_figure_and_table_is_a_file_of_a_name_of_its_place():
     section = doc.Section("Effects", [table, doc.Fold("Model a", [table])])
     names = [name for name, _ in doc.files(report(sections=[section, section]))]
     assert names == ["dots.svg", "effects.csv", "model-a.csv", "effects-2.csv", "model-a-2.csv"]
-
-
-def test_a_heat_map_has_a_scale_that_reaches_its_end():
-    table = doc.Table(["", "m"], [["group"], ["a", doc.Heat(1.0, "100%")], ["c", doc.Heat(None)]])
-    page = html.page(report(figure=table))
-    assert page.count("--v:100.0%") == 2 and ">0%</b>" in page and ">100%</b>" in page
-    assert '<th scope="rowgroup" colspan="2">group</th>' in page
-    assert '<td class="none" data-h="m">–</td>' in page
 
 
 def test_a_terminal_shows_answer_and_verdicts_in_at_most_13_lines_of_80_columns():

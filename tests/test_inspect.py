@@ -130,7 +130,7 @@ def test_the_table_shows_cooperation_by_cell(inspected):
     assert table == pytest.approx(expected | {"all": k / n})
 
 
-def test_a_server_asked_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_path):
+def test_a_server_called_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_path):
     """The double's answer is a function of the messages and the seed alone."""
     python_with("inspect_ai", "openai")
     assert ended(tmp_path, "run_pilot.py", "--base-url", double.url, "--models", "double/a",

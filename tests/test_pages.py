@@ -81,7 +81,7 @@ def test_a_page_fits_loads_nothing_and_satisfies_axe(opened, axe, name, width, s
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
 @pytest.mark.parametrize("name", ["lever", "mechanism", "twin", "confirmatory", "pilot"])
-def test_the_answer_and_the_whole_figure_stand_above_the_fold(opened, name, width, height):
+def test_the_answer_and_the_whole_figure_are_above_the_fold(opened, name, width, height):
     tab = opened(name, width)
     answer, figure = (tab.locator(part).bounding_box() for part in (".answer", ".first svg"))
     assert answer["y"] < figure["y"] + figure["height"] <= height

@@ -13,22 +13,8 @@ from study_rows import plan
 
 import adjudicate as script
 from cirrus.judge.rows import read_study
+from cirrus.markers import ratings as r
 from cirrus.markers.patterns import FAMILIES
-from cirrus.markers.ratings import (
-    COLUMNS,
-    Item,
-    codebook,
-    codebook_texts,
-    collect,
-    export,
-    item_id,
-    items_of,
-    parse_rating,
-    raters,
-    rating_prompts,
-    read_sheet,
-    sample,
-)
 from common import UsageError
 from common.artifacts import gzip_bytes, read_bytes, sha256
 from common.verify import find_runs
@@ -36,7 +22,7 @@ from common.verify import find_runs
 FORMULA = '=HYPERLINK("http://x","y")\nPeers like us decide alike; café “quoted”, and more.'
 RUN = "cvd-S.high-C.present-H.low-s42"
 MODELS = "sim-careful-rater,sim-lenient-rater"
-BOOK = codebook(*codebook_texts().values())
+BOOK = r.codebook(*r.codebook_texts().values())
 FORM = "\n".join(f"{name}: no" for name in FAMILIES)
 YES = FORM.replace("acausal: no", "acausal: yes")
 
@@ -79,7 +65,7 @@ def study(made):
 
 @pytest.fixture(scope="module")
 def items(study):
-    return items_of(study)
+    return r.items_of(study)
 
 
 # --- what models are asked ---------------------------------------------------------------------
@@ -88,7 +74,7 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
     """Without the policy all questions are alike, and name no condition, act or agent."""
     frames = set()
     for text in (*(item.text for item in items.values()), "Use {families} and </policy>\n{0}"):
-        system, user = rating_prompts(BOOK, text)
+        system, user = r.rating_prompts(BOOK, text)
         frames.add(system + user.replace(text, "", 1))
     [frame] = frames
     assert all(re.fullmatch(r"p-[0-9a-f]{12}", name) for name in items)
@@ -105,7 +91,7 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
     "\n".join(f"{n}. {line}." for n, line in enumerate(YES.split("\n"), 1)),
     YES.replace("_", " ").replace("\n", "\r\n")])
 def test_the_form_is_read_whatever_its_dress(text):
-    assert parse_rating(text) == ({name: name == "acausal" for name in FAMILIES}, "ok")
+    assert r.parse_rating(text) == ({name: name == "acausal" for name in FAMILIES}, "ok")
 
 
 @pytest.mark.parametrize("text, status", [
@@ -114,17 +100,17 @@ def test_the_form_is_read_whatever_its_dress(text):
     ("Here are the labels:\n" + FORM, "unreadable"), (FORM + "\nsarcasm: no", "unreadable"),
     ("I'm sorry, but I can't help with that.", "refused")])
 def test_anything_else_is_a_status_and_never_a_label(text, status):
-    assert parse_rating(text) == (None, status)
+    assert r.parse_rating(text) == (None, status)
 
 
 def test_the_sample_takes_from_all_cells_alike_and_repeats():
-    many = [Item(item_id(f"{cell}{n}"), cell, f"{cell}{n}") for cell, size in
+    many = [r.Item(r.item_id(f"{cell}{n}"), cell, f"{cell}{n}") for cell, size in
             (("a", 40), ("b", 40), ("c", 3)) for n in range(size)]
-    drawn = sample(many, 23, 7)
+    drawn = r.sample(many, 23, 7)
     assert {cell: sum(item.cell == cell for item in drawn) for cell in "abc"} == {
         "a": 10, "b": 10, "c": 3}
-    assert drawn == sample(many[::-1], 23, 7) != sample(many, 23, 8)
-    assert sorted(sample(many, 1000, 7)) == sorted(many)
+    assert drawn == r.sample(many[::-1], 23, 7) != r.sample(many, 23, 8)
+    assert sorted(r.sample(many, 1000, 7)) == sorted(many)
 
 
 # --- adjudicate.py -----------------------------------------------------------------------------
@@ -228,7 +214,7 @@ def test_a_budget_stops_it_resumably_and_no_call_is_sent_again(cli, double, fold
 
 @pytest.fixture
 def sheet(study, tmp_path):
-    return export(tmp_path / "sheet.csv", study)[0]
+    return r.export(tmp_path / "sheet.csv", study)[0]
 
 
 def rows_of(path):
@@ -254,7 +240,7 @@ def written(path, rows, encoding="utf-8-sig", **habits):
 def test_a_sheet_holds_texts_ids_and_empty_columns_and_nothing_else(sheet, items, study):
     rows = rows_of(sheet)
     assert sheet.read_bytes().startswith(b"\xef\xbb\xbfitem,rater,")
-    assert list(rows[0]) == list(COLUMNS) and len(rows) == len(items) == 30
+    assert list(rows[0]) == list(r.COLUMNS) and len(rows) == len(items) == 30
     for row in rows:
         assert not any(row[name] for name in ("rater", *FAMILIES))
         assert row["text"].removeprefix("'") == items[row["item"]].text
@@ -265,7 +251,7 @@ def test_a_sheet_holds_texts_ids_and_empty_columns_and_nothing_else(sheet, items
     assert not re.search(r"S\.|C\.|H\.|cvd|hospital|agent-|COORD|PREEMPT|SHARE|RESERVE|symmetr"
                          r"|coupl|superrational", beside)
     with pytest.raises(UsageError, match="there already"):
-        export(sheet, study)
+        r.export(sheet, study)
 
 
 @pytest.mark.parametrize("habits", [{}, {"lineterminator": "\n", "encoding": "utf-8"},
@@ -275,8 +261,8 @@ def test_a_sheet_survives_its_spreadsheet(sheet, items, habits, tmp_path):
     for row in rows[1:]:
         row["rater"] = ""  # a name given once is that of all rows
     random.Random(1).shuffle(rows)
-    rows = [{name: row[name] for name in reversed(COLUMNS)} for row in rows]   # columns may move
-    rater, labels = read_sheet(written(tmp_path / "back.csv", rows, **habits), items)
+    rows = [{name: row[name] for name in reversed(r.COLUMNS)} for row in rows]   # columns may move
+    rater, labels = r.read_sheet(written(tmp_path / "back.csv", rows, **habits), items)
     labelled = {family: family == "acausal" for family in FAMILIES}
     assert (rater, labels) == ("anna", dict.fromkeys(items, labelled))
 
@@ -287,12 +273,12 @@ def test_a_partial_sheet_counts_what_is_missing_and_a_second_sheet_takes_its_pla
     for row in rows[:10]:
         row |= dict.fromkeys(FAMILIES, "")
     rows[10]["acausal"] = ""
-    lines = collect([str(written(tmp_path / "back.csv", rows[:20]))], study, tmp_path)
+    lines = r.collect([str(written(tmp_path / "back.csv", rows[:20]))], study, tmp_path)
     assert lines == ["anna: 9 of 20 policies fully rated"]
-    [rater] = raters([tmp_path])
+    [rater] = r.raters([tmp_path])
     assert rater.statuses == {"ok": 9, "partial": 1, "missing": 10} and rater.kind == "person"
-    collect([str(written(tmp_path / "back.csv", filled(sheet)))], study, tmp_path)
-    assert raters([tmp_path])[0].statuses == {"ok": 30, "partial": 0, "missing": 0}
+    r.collect([str(written(tmp_path / "back.csv", filled(sheet)))], study, tmp_path)
+    assert r.raters([tmp_path])[0].statuses == {"ok": 30, "partial": 0, "missing": 0}
 
 
 @pytest.mark.parametrize("change, fault", [
@@ -308,28 +294,28 @@ def test_a_partial_sheet_counts_what_is_missing_and_a_second_sheet_takes_its_pla
 def test_a_fault_is_named_by_row_field_and_value(sheet, items, tmp_path, change, fault):
     change(rows := filled(sheet))
     with pytest.raises(UsageError, match=r"back\.csv" + fault):
-        read_sheet(written(tmp_path / "back.csv", rows), items)
+        r.read_sheet(written(tmp_path / "back.csv", rows), items)
 
 
 def test_a_file_that_is_no_sheet_is_named(sheet, items, tmp_path):
     rows, path = filled(sheet), tmp_path / "other.csv"
     with pytest.raises(UsageError, match="No such file"):
-        read_sheet(path, items)
+        r.read_sheet(path, items)
     path.touch()
     with pytest.raises(UsageError, match="no column 'item'"):
-        read_sheet(path, items)
+        r.read_sheet(path, items)
     for habits in ({"delimiter": ";"}, {"encoding": "cp1252"}):
         with pytest.raises(UsageError, match=r'not CSV in UTF-8 with .* as "CSV UTF-8"'):
-            read_sheet(written(path, rows, **habits), items)
+            r.read_sheet(written(path, rows, **habits), items)
 
 
 def test_two_sheets_of_a_person_or_an_empty_sheet_write_nothing(sheet, study, tmp_path):
     sheets = [str(written(tmp_path / f"{n}.csv", filled(sheet))) for n in (1, 2)]
     with pytest.raises(UsageError, match=r"2\.csv: a second sheet of anna"):
-        collect(sheets, study, tmp_path / "out")
+        r.collect(sheets, study, tmp_path / "out")
     empty = written(tmp_path / "empty.csv", filled(sheet, judge=lambda row, family: ""))
     with pytest.raises(UsageError, match="nothing is rated yet"):
-        collect([str(empty)], study, tmp_path / "out")
+        r.collect([str(empty)], study, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

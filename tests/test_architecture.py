@@ -4,12 +4,13 @@ The rules are read from the page's own table and held against every import, wher
 """
 
 import re
+import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import lint
 from conftest import ROOT
-from lint import imports, owner
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 ROOMS = ("cirrus", "urrp", "common", "show", "stats")
@@ -47,8 +48,8 @@ def violations(texts):
     faults, loads, may = [], {name: set() for name in texts}, rules()
     for name, text in texts.items():
         floors, packages = may[floor(name)]
-        for dotted in dict.fromkeys(imports(name, text)):
-            top, path = dotted.split(".")[0], owner(dotted, texts)
+        for dotted in dict.fromkeys(lint.imports(name, text)):
+            top, path = dotted.split(".")[0], lint.owner(dotted, texts)
             loads[name] |= {path} - {name, ""}
             if path and floor(path) not in floors | ({floor(name)} - {"scripts"}):
                 faults.append(f"{name}: imports {dotted}; {floor(name)} may not")
@@ -96,3 +97,27 @@ def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
         sys.setprofile(None)
     paths = [[*stack[stack.index(expected[0]):], expected[-1]] for stack in stacks]
     assert done.returncode == 0 and expected in paths and max(map(len, paths)) <= 10
+
+
+# --- tests/lint.py -----------------------------------------------------------------------------
+
+SEEN = ["own = 1", "def asked_twice(): ...", "class Voice: ...", "def f(mind): ...",
+        "for corner in (): ...", "import os as world", "self.told = 1", "class AsideOf: ...",
+        "with x as found: ..."]
+UNSEEN = ["print(kept)", "'kept'", "owner = return_ = askedfor = 1"]
+FILES = {"a.py": "\n".join([*SEEN, *UNSEEN, ""]), "show/page.css": "a {}\n", "docs/a.md": "12345",
+         "tests/a.py": "own = 1\n", "pd-agents/b.py": "own = 1\n", "prompts/p.json": "{}\n",
+         "show/table.json": "x" * 1000}   # ten lines' worth
+
+
+def test_a_limit_that_is_passed_and_a_private_name_are_listed(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    for command in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    sizes = {"product_lines": 23, "product_files": 3, "test_lines": 1, "test_files": 1,
+             "docs_bytes": 5, "docs_files": 1}
+    assert lint.sizes(tmp_path) == sizes
+    assert len(lint.faults(tmp_path, sizes)) == len(SEEN)
+    assert "test_lines: 1, at most 0;" in lint.faults(tmp_path, sizes | {"test_lines": 0})[0]

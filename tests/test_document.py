@@ -27,8 +27,9 @@ FIGURES = [
           ("", "share")),
     Lines("Curve", ("0", "4", "6"), {"m": {"neither": [HALF] * 3}}, ("raised by", "share"),
           (0, 4, 6), {"m": (Point("both", 0.5, 0.4, 0.6), Point("", 4, 0, 6))})]
-ROWS = [["first", Estimate("+5 (+1 to +9)", 0.05, 0.01, 0.09), doc.Tag("met", "yes")],
-        ["second", Estimate("–"), [doc.Tag("not met", "no"), "why"]]]
+HEAD = ["contrast", "points", "verdict", "share"]
+ROWS = [["first", Estimate("+5 (+1 to +9)", 0.05, 0.01, 0.09), doc.Tag("met", "yes"),
+         doc.Heat(0.7, "70%")], ["second", "none", [doc.Tag("not met", "no"), "why"]]]
 
 
 def report(**more):
@@ -37,7 +38,7 @@ def report(**more):
         "foot": doc.Foot("0.1.0", {"seed": "42"}, "python3 analyze.py FOLDER"),
         "figure": doc.Plot(FIGURES[0], "What it shows."), "gist": [doc.Words("+5 points")],
         "sections": [
-            doc.Section("Effects", [doc.Table(["contrast", "points", "verdict"], ROWS, (1,))]),
+            doc.Section("Effects", [doc.Table(HEAD, ROWS, (1,))]),
             doc.Section("Effects", [doc.Fold("model a", [doc.Words("of a")])]),
             doc.Section("Notes", [doc.Columns([[doc.Bullets(["a"])], [doc.Words("b")]])])],
         "stamps": ["SIMULATED: nobody was asked."]} | more))
@@ -164,9 +165,9 @@ def test_marks_have_the_places_of_their_values():
 def test_a_table_as_rows_has_numbers_where_a_figure_has_an_interval_and_the_stamp():
     made = dict(doc.files(report()))
     assert made["effects.csv"] == [
-        ["contrast", "points", "points, low", "points, high", "verdict", "stamp"],
-        ["first", 0.05, 0.01, 0.09, "met", "SIMULATED"],
-        ["second", None, None, None, "not met why", "SIMULATED"]]
+        ["contrast", "points", "points, low", "points, high", "verdict", "share", "stamp"],
+        ["first", 0.05, 0.01, 0.09, "met", 0.7, "SIMULATED"],
+        ["second", "none", None, None, "not met why", "", "SIMULATED"]]
     assert "SIMULATED" in made["dots.svg"]
     assert "SIMULATED" not in str(dict(doc.files(report(stamps=[]))))
 

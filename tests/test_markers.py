@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from study_rows import decision
 
-from cirrus.markers.agreement import agreement, analyse, may, may_not, pair, rationales, validity
+from cirrus.markers import agreement as m
 from cirrus.markers.patterns import FAMILIES, marked
 from cirrus.markers.ratings import Policy, Rater, item_id
+from show.document import words_of
 
 # --- the weak label ----------------------------------------------------------------------------
 
@@ -41,7 +42,7 @@ def table(both, first, second, neither):
 def test_agreement_of_a_pair_by_hand():
     """40 both, 9 the first alone, 6 the second alone, 45 neither: observed 0.85; π = (49 + 46)/200
     = 0.475, chance 2π(1−π) = 0.49875; AC1 = 0.35125/0.50125; positive 80/95."""
-    result = pair("a", "b", table(40, 9, 6, 45))
+    result = m.pair("a", "b", table(40, 9, 6, 45))
     assert result["ac1"]["value"] == pytest.approx(0.35125 / 0.50125)
     assert result["positive"]["value"] == pytest.approx(80 / 95)
     assert (result["n"], result["either"], result["both"]) == (100, 55, 40)
@@ -53,7 +54,7 @@ def test_agreement_of_a_pair_by_hand():
     (table(9, 0, 0, 10), None, "19 policies labelled by both; 20 are needed"),
     (table(4, 0, 0, 96), None, "4 called present by both; 5 are needed")])
 def test_a_pair_reaches_the_bar_misses_it_or_cannot_tell(rows, reached, why):
-    result = pair("a", "b", rows)
+    result = m.pair("a", "b", rows)
     assert (result["reached"], result["why"]) == (reached, why)
 
 
@@ -85,7 +86,7 @@ SIMULATED = [rater(name, simulated=True) for name in "ab"]
     ([A, rater("b", done=False)], False, None, ["unfinished"]),
     ([rater(name, served=("x",)) for name in "ab"], False, None, ["one rater, not two"])])
 def test_who_may_adjudicate_and_who_does(raters, policies_simulated, adjudicated, words):
-    result = agreement(WEAK, raters, policies_simulated)["acausal"]
+    result = m.agreement(WEAK, raters, policies_simulated)["acausal"]
     assert result["adjudicated"] is adjudicated
     assert (result["why"] is None) is (words == []) and all(word in result["why"] for word in words)
     if adjudicated:
@@ -110,7 +111,7 @@ def rows_and_labels(shares, cell=CELL):
 def test_the_likelihood_ratio_is_that_of_two_proportions_where_policies_vary_less_than_chance():
     """20 of 32 against 16 of 32, each policy at its group's share: the policies vary less than
     coins do, so their variance is 0 in both models and χ² is the G of a 2×2 table."""
-    result = validity(*rows_and_labels([(True, 5, 8)] * 4 + [(False, 4, 8)] * 4))
+    result = m.validity(*rows_and_labels([(True, 5, 8)] * 4 + [(False, 4, 8)] * 4))
 
     def likelihood(k, n):
         return k * math.log(k / n) + (n - k) * math.log(1 - k / n)
@@ -126,7 +127,7 @@ def test_the_likelihood_ratio_is_that_of_two_proportions_where_policies_vary_les
 def test_a_marker_that_only_follows_the_cell_predicts_nothing_beyond_it():
     high, of_high = rows_and_labels([(True, 6, 8)] * 3 + [(False, 6, 8)] * 3)
     rest, of_rest = rows_and_labels([(False, 2, 8)] * 6, ("low", "absent", "low"))
-    result = validity(high + rest, of_high | of_rest)
+    result = m.validity(high + rest, of_high | of_rest)
     assert result["formula"].startswith("coop ~ cell + acausal")
     assert result["acausal"]["p"] > 0.9 and abs(result["acausal"]["estimate"]) < 0.01
 
@@ -138,7 +139,7 @@ def test_a_marker_that_only_follows_the_cell_predicts_nothing_beyond_it():
     ([(True, 8, 8)] * 4 + [(False, 2, 8)] * 4, "separation"),
     ([(True, 8, 8)] * 2 + [(False, 8, 8)] * 2, "every coop is 1")])
 def test_what_cannot_be_fitted_says_why(shares, word):
-    result = validity(*rows_and_labels(shares))
+    result = m.validity(*rows_and_labels(shares))
     assert result["acausal"] is None and word in result["why"]
     assert result["separated"] == (word == "separation")
 
@@ -147,7 +148,7 @@ def test_a_rationale_is_what_follows_the_decision_and_is_only_counted():
     rows = [decision(CELL, 1)._replace(text="\n Decision: COORDINATE\nSafe-harbor needs it."),
             decision(CELL, 0)._replace(text="Decision: PREEMPT by safe-harbor\nNow."),
             decision(CELL, None)._replace(text="safe-harbor\nsafe-harbor")]
-    assert rationales(rows)["compliance"] == {
+    assert m.rationales(rows)["compliance"] == {
         "COORDINATE": {"k": 1, "n": 1}, "PREEMPT": {"k": 0, "n": 1}}
 
 
@@ -155,9 +156,9 @@ def test_a_rationale_is_what_follows_the_decision_and_is_only_counted():
 
 def claims(raters, p=.0001, estimate=1.0):
     """`p` and `estimate`: of the acausal term in a model of decisions."""
-    markers = analyse(POLICIES, [], raters, False)
-    markers["validity"] = {"acausal": {"estimate": estimate, "p": p}, "why": None}
-    return list(may(markers)), list(may_not(markers)), markers
+    markers = m.analyse(POLICIES, [], raters, False)
+    markers["validity"] |= {"acausal": {"estimate": estimate, "p": p}, "why": None}
+    return list(m.may(markers)), list(m.may_not(markers)), markers
 
 
 def test_a_family_that_two_raters_confirm_enters_claims_and_the_others_do_not():
@@ -167,6 +168,9 @@ def test_a_family_that_two_raters_confirm_enters_claims_and_the_others_do_not():
     assert "in 20 of 60 of cvd S.high-C.present-H.low" in yes[0]
     assert "an association" in yes[1] and len(yes) == 2
     assert len(no) == 4 and all("unadjudicated" in line for line in no)
+    [*_, table, _, _] = m.blocks(markers)
+    assert [at for at, cell in enumerate(table.rows[0]) if words_of(cell)[0] in "0123456789"] == [
+        *table.numeric]
 
 
 @pytest.mark.parametrize("p, estimate", [(.2, 1), (.05, 1), (.001, -1), (None, 1)])

@@ -19,7 +19,8 @@ NOTHING = Point("gone", None)
 FIGURES = [
     Dots("Dots", {"all": [HALF, NOTHING]}, "share"),
     Intervals("Intervals", {"": [Point("up", 0.2, -0.1, 0.5, "open", hollow=True), NOTHING],
-                            "of units": [Point("up", 0.2, units=[0.1, 0.3, 0.3], ticks=[0.2])]},
+                            "of units": [Point("up", 0.2, units=[0.1, 0.3, 0.3], ticks=[0.2])],
+                            "long": [Point("a name that has no room on a line", 0.1), HALF]},
               "points"),
     Lines("Lines", ("low", "high"), {"desk": {"cue": [HALF, NOTHING]}, "lot": {"cue": [HALF] * 2}},
           ("", "share")),
@@ -101,17 +102,20 @@ def test_foreign_words_stay_words_in_markdown_and_on_a_terminal():
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.title)
-def test_a_drawing_is_xml_with_its_styles_its_numbers_in_words_and_all_words_inside(figure):
+def test_a_drawing_is_xml_with_its_styles_its_numbers_in_words_and_all_words_apart(figure):
     root = ElementTree.fromstring(plots.svg_file(figure))
     parts = {part.tag.split("}")[1]: part for part in root}
     assert float(root.get("height")) > 20 and parts["title"].text == figure.title
     assert "var(" not in parts["style"].text and re.search(r"50%|\+20", parts["desc"].text)
     used = {name for part in root.iter() for name in (part.get("class") or "").split()}
     assert all(f".{name}" in parts["style"].text for name in used - {"num", "d1"})
+    boxes = []
     for part in ElementTree.fromstring(plots.svg(figure)).iter("text"):
-        x, room = float(part.get("x")), 6.4 * len(part.text)
+        x, y, room = float(part.get("x")), float(part.get("y")), 6.4 * len(part.text)
         left = {"start": x, "middle": x - room / 2, "end": x - room}[part.get("text-anchor")]
         assert left >= -8 and left + room <= plots.WIDTH + 14
+        assert all(abs(y - base) > 10 or left > b or left + room < a for a, b, base in boxes)
+        boxes.append((left, left + room, y))
 
 
 def test_a_drawing_in_characters():
@@ -119,7 +123,8 @@ def test_a_drawing_in_characters():
         f"half  {'█' * 10}{'▒' * 10}{'─' * 10}{'·' * 10}  50%  (25 to 75)  5/10\n"
         f"gone  {'·' * 40}  no data")
     assert plots.text(FIGURES[1]).splitlines() == [
-        "up: +20.0 (−10.0 to +50.0) open", "gone: no data", "of units up: +20.0"]
+        "up: +20.0 (−10.0 to +50.0) open", "gone: no data", "of units up: +20.0",
+        "long a name that has no room on a line: +10.0", "long half: +50.0 (+25.0 to +75.0) 5/10"]
     assert [line.split("  ")[0] for line in plots.text(FIGURES[2]).splitlines()] == [
         "desk", "low · cue", "", "lot", "low · cue", "high · cue"]
 
@@ -129,7 +134,7 @@ def test_marks_have_the_places_of_their_values():
         root = ElementTree.fromstring(plots.svg(figure))
         return [[float(part.get(name)) for name in names] for part in root.iter(kind)
                 if part.get("class") == look]
-    [[mark]] = drawn(FIGURES[1], "circle", "c-estimate", "cx")
+    [[mark], *_] = drawn(FIGURES[1], "circle", "c-estimate", "cx")
     assert drawn(FIGURES[1], "line", "bar s-none faint", "x1") == [[mark]]   # a tick at the value
     units = drawn(FIGURES[1], "circle", "f-none faint", "cx")
     assert mark == pytest.approx((units[0][0] + units[1][0]) / 2, abs=.1) and units[1] == units[2]

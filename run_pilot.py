@@ -91,8 +91,8 @@ def arguments(argv):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     check_flags(args)
-    mine = [] if args.design == "2x2" else [CONFIG.with_name(f"{args.design}.config.json")]
-    setup = c.settle(args, [CONFIG, *mine], KINDS,
+    designed = [] if args.design == "2x2" else [CONFIG.with_name(f"{args.design}.config.json")]
+    setup = c.settle(args, [CONFIG, *designed], KINDS,
                      c.flags(args, "runs", "compliance", "tells", "temperature"))
     if args.reason == "first":
         setup.config["max_out"] = max(setup.config["max_out"], REASONED_OUT)
@@ -107,7 +107,7 @@ def main(argv) -> cli.Done:
     there = bulletins({"holdout": args.holdout}, domain)
     if args.bulletins is not None and not 1 <= args.bulletins <= there:
         raise UsageError(f"--bulletins: {args.bulletins}: give 1 to {there}")
-    usual = {"seed": design["seed"], **({"design": args.design} if mine else {})}
+    usual = {"seed": design["seed"], **({"design": args.design} if designed else {})}
     if args.design == "mechanism":
         usual["lever"] = dict.fromkeys(setup.usual["respondents"], DEFAULT_LEVER)
     stem = "pilot" if args.design == "2x2" else args.design

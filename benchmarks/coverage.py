@@ -19,7 +19,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 from statistics import NormalDist  # noqa: E402  beside this file is another of that name
 
 import stats  # noqa: E402
-from cirrus.ask.populations import logistic, logit  # noqa: E402
+from cirrus.ask.respondents import logistic, logit  # noqa: E402
 from common.rng import SeededRandom  # noqa: E402
 
 UNITS = (6, 10, 20, 40)

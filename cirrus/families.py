@@ -19,8 +19,8 @@ from typing import NamedTuple
 from cirrus.ask import probes
 from cirrus.ask.cues import Cues, read_cues
 from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS, balanced
-from cirrus.ask.populations import Beliefs, logistic, logit
 from cirrus.ask.prompts import LEVERS
+from cirrus.ask.respondents import Beliefs, answer_probe, logistic, logit
 from cirrus.judge.accounts import CORRELATION, DECIDER, WORDS, word
 from cirrus.judge.contrasts import ALPHA, Slot, add
 from cirrus.judge.oneshot import part_of
@@ -355,7 +355,7 @@ def respondent(name: str) -> Respond:
 
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         if request.stage == probes.STAGE:
-            return probes.answer(beliefs, request, rng), "stop"
+            return answer_probe(beliefs, request, rng), "stop"
         case = Case(luck_of(rng.root, name), *reading(request.user))
         cooperates = rng.random() < member.link(member.term(case) + shift(case, member.sds))
         if member.missing and rng.random() < member.missing(case, cooperates):

@@ -59,9 +59,17 @@ def jsonl(rows: Iterable[Any]) -> bytes:
 
 def gzip_bytes(data: bytes, level: int = 9) -> bytes:
     """A gzip member without name or time: the same input gives the same bytes on one zlib."""
-    pack = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
-    size = struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
-    return GZIP_HEADER + pack.compress(data) + pack.flush() + size
+    return gzip_parts([data], level)
+
+
+def gzip_parts(parts: Iterable[bytes], level: int) -> bytes:
+    """The gzip member of all parts together, of which one at a time is in memory."""
+    pack, packed, crc, size = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS), [], 0, 0
+    for part in parts:
+        packed.append(pack.compress(part))
+        crc, size = zlib.crc32(part, crc), size + len(part)
+    end = struct.pack("<II", crc, size & 0xFFFFFFFF)
+    return b"".join([GZIP_HEADER, *packed, pack.flush(), end])
 
 
 def sha256(data: bytes | str) -> str:

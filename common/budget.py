@@ -267,19 +267,19 @@ class Group:
         return replies[0] if self.single else replies
 
 
-def pick(budget: Budget, waiting: deque[Task], flying: Collection[tuple[str, str]],
+def pick(budget: Budget, waiting: deque[Task], in_flight: Collection[tuple[str, str]],
          held: Collection[str], closing: bool) -> tuple[Task | None, Task | None]:
     """(the first task that may go, taken out of the queue and reserved; the last one that the
     budget turned away).
 
-    `flying`: (stage, model)s of which calls are in flight. `held`: models that have to wait.
+    `in_flight`: (stage, model)s of which calls are in flight. `held`: models that have to wait.
     `closing`: begin no new group.
     """
     refused = None
-    telling = any(budget.unknown(*key) for key in flying)
+    uncertain = any(budget.unknown(*key) for key in in_flight)
     for place, task in enumerate(islice(waiting, LOOK_AHEAD)):
         request = task.request
-        if request.model in held or (telling and budget.unknown(request.stage, request.model)):
+        if request.model in held or (uncertain and budget.unknown(request.stage, request.model)):
             continue  # one call at a time, until a reply tells the price
         # Behind a group that must wait only begun ones go: no overtaking by cheaper groups.
         if task.group.admitted or (refused is None and not closing):

@@ -168,7 +168,7 @@ class Drive:
         return sum(self.outcomes.values()) - self.outcomes["not_run"]
 
     @property
-    def flying(self) -> int:
+    def in_flight(self) -> int:
         return len(self._calls)
 
     def _advance(self, index: int, value: Any) -> None:
@@ -248,7 +248,7 @@ class Drive:
             task = heapq.heappop(self._timers)[2]
             self._queues[task.request.stage].appendleft(task)
         sent = self._dispatch()
-        if self.flying:
+        if self.in_flight:
             self._collect(self._patience())
         elif not sent:
             if not self._timers and self.breaker.may_send(self.clock.now()):
@@ -266,9 +266,9 @@ class Drive:
         return min(max(0.001, due), TICK_S)
 
     def _may_send(self, stage: str) -> bool:
-        flying = [task.request.stage for task, _ in self._calls.values()]
-        return ("" not in self._held and flying.count(stage) < self.limits[stage]
-                and (self._most is None or self.flying < self._most)
+        in_flight = [task.request.stage for task, _ in self._calls.values()]
+        return ("" not in self._held and in_flight.count(stage) < self.limits[stage]
+                and (self._most is None or self.in_flight < self._most)
                 and not self._hard_stop() and self.breaker.may_send(self.clock.now()))
 
     def _dispatch(self) -> bool:
@@ -276,12 +276,12 @@ class Drive:
         sent = False
         for stage, waiting in self._queues.items():
             while waiting and self._may_send(stage):
-                flying = {(task.request.stage, task.request.model)
+                in_flight = {(task.request.stage, task.request.model)
                           for task, _ in self._calls.values()}
-                task, refused = pick(self.budget, waiting, flying, self._held,
+                task, refused = pick(self.budget, waiting, in_flight, self._held,
                                      self.stop is not None)
                 if task is None:
-                    if refused and not self.flying:
+                    if refused and not self.in_flight:
                         self._over(refused.request, refused.together)
                     break
                 request, sent, call = task.request, True, next(self._tie)
@@ -387,7 +387,7 @@ class Drive:
         if reading.limit == "in_flight":
             model = ""
             if self._held.get("", 0.0) <= now:  # those in flight together count once
-                self._most = max(1, (self.flying + 1) // 2)
+                self._most = max(1, (self.in_flight + 1) // 2)
         self.breaker.answered()
         before = max(now, self._held.get(model, 0.0))
         due = self._held[model] = max(before, now + seconds)
@@ -400,7 +400,7 @@ class Drive:
     def _drain(self) -> None:
         """Calls in flight are paid for: take their answers in before leaving."""
         ends = self.clock.now() + DRAIN_S
-        while self.flying:
+        while self.in_flight:
             if isinstance(self.stop, Interrupted) and self.clock.now() > ends:
                 return
             self._collect(TICK_S)

@@ -196,7 +196,7 @@ def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings:
     progress(drive, last=True)
     for run in folders:
         check_present(run.path)
-        if not drive.flying:
+        if not drive.in_flight:
             run.inflight.clear()
     return stop
 

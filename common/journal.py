@@ -13,16 +13,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import Incomplete, UsageError, shape, wire
-from common.artifacts import LONGEST, gzip_bytes, lines_of, regular, sha256, value_of, write_atomic
+from common.artifacts import LONGEST, gzip_parts, lines_of, regular, sha256, value_of, write_atomic
 from common.reading import read
 from common.shape import FLAG, NUMBER, OBJECT, TEXT, TIME, is_number, maybe, plain, sometimes, whole
 from common.wire import NOT_RUN, Exchange, Model, Reading, Reply, Request
 
 JOURNALS = ("journal.jsonl", "journal.jsonl.gz")  # while calls are left; afterwards
+CHUNK = 1 << 20   # bytes that are packed at a time
 ADVICE = "restore it from a copy, or use another --run-id"
 
 
@@ -222,7 +224,9 @@ class Journal:
 
     def pack(self) -> None:
         """After `close`: journal.jsonl → journal.jsonl.gz, then the plain one goes."""
-        self._guard(write_atomic, self.packed, gzip_bytes(self.path.read_bytes(), level=6))
+        with open(self.path, "rb") as file:
+            packed = gzip_parts(iter(partial(file.read, CHUNK), b""), level=6)
+        self._guard(write_atomic, self.packed, packed)
         self.path.unlink()
 
 

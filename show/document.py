@@ -156,7 +156,7 @@ class Document(NamedTuple):
     """The answer first, then one figure, the gist, and everything else.
 
     `stamps`: SIMULATED, INCOMPLETE and their like, a sentence each. `gist`: what stands above the
-    sections. `verdicts`: the table of the gist that a terminal shows below the answer.
+    sections. `verdicts`: the table of the gist that stands below the answer, in a terminal too.
     """
 
     title: str
@@ -200,7 +200,7 @@ def _md_table(table: Table, level: int) -> str:
         full = [*cells, *[""] * (len(table.head) - len(cells))]
         return "| " + " | ".join(harmless(cell).replace("|", "\\|") for cell in full) + " |"
     lines = [row(table.head), "|" + "---|" * len(table.head), *map(row, table.rows)]
-    return "\n".join([*lines, *["", harmless(table.caption)] * bool(table.caption)])
+    return "\n".join([*[harmless(table.caption), ""] * bool(table.caption), *lines])
 
 
 def _code(text: str) -> str:

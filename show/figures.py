@@ -243,8 +243,8 @@ a{{color:var(--link)}}.dim,small{{color:var(--dim)}}
 grid-template-areas:"answer figure" "question figure";grid-template-rows:auto 1fr}}
 .first.wide{{grid-template-columns:minmax(0,1fr);grid-template-areas:"answer" "question" "figure"}}
 .answer{{grid-area:answer;font-size:1.3rem;line-height:1.35;font-weight:600;margin:.3rem 0}}
-.question{{grid-area:question;color:var(--dim);margin:.2rem 0}}
 .first>figure,.first>div{{grid-area:figure;min-width:0}}
+.first>.question{{grid-area:question}}.question>p{{color:var(--dim);margin:.2rem 0}}
 nav ul{{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;padding:0;max-width:none;
 font-size:.92rem}}nav a{{display:inline-block;padding:.1rem 0}}
 .banner{{background:var(--stampground);color:var(--stamp);border:1px solid currentColor;

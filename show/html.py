@@ -210,6 +210,7 @@ def _report(report: doc.Document, trials: doc.TrialTable | None) -> str:
     stamps = "".join(f'<p class="banner">{text(words)}</p>' for words in report.stamps)
     figure = blocks([report.figure], 2) if report.figure else ""
     wide = " wide" if isinstance(report.figure, doc.Table) else ""
+    beside = 0 if wide else int(list(report.gist[:1]) == [report.verdicts])
     titles = [section.title for section in report.sections]
     anchors = list(doc.slugs(titles, ("main", "trials")))
     sections = "\n".join(
@@ -220,8 +221,9 @@ def _report(report: doc.Document, trials: doc.TrialTable | None) -> str:
     contents = f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n' if len(titles) > 2 else ""
     return (f"<h1>{text(report.title)}</h1>{stamps}"
             f'<div class="first{wide}"><p class="answer">{whole(report.answer)}</p>{figure}'
-            f'<p class="question">{whole(report.question)}</p></div>\n'
-            f"{blocks(report.gist, 2)}{contents}{sections}")
+            f'<div class="question"><p>{whole(report.question)}</p>'
+            f"{blocks(report.gist[:beside], 2)}</div></div>\n"
+            f"{blocks(report.gist[beside:], 2)}{contents}{sections}")
 
 
 def _trials(trials: doc.TrialTable) -> str:

@@ -383,7 +383,7 @@ class Promises:
             else:
                 self.failures[asked.id] += 1
         if self.passed is None and self.spent > self.limit:
-            self.passed = drive.flying + len(news)  # with the one that passed it
+            self.passed = drive.in_flight + len(news)  # with the one that passed it
 
 
 def chain_of(rng, name):

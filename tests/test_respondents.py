@@ -12,7 +12,6 @@ from tournaments import said
 
 from cirrus.ask import oneshot
 from cirrus.ask.cues import LEANINGS, read_cues, read_notice
-from cirrus.ask.populations import chance
 from cirrus.ask.prompts import (
     Condition,
     Stimulus,
@@ -20,7 +19,7 @@ from cirrus.ask.prompts import (
     outcomes,
     strategy_prompt,
 )
-from cirrus.ask.respondents import ACAUSAL, COMPLIANCE, RECIPROCITY, RESPONDENTS, write
+from cirrus.ask.respondents import ACAUSAL, COMPLIANCE, RECIPROCITY, RESPONDENTS, chance, write
 from common.rng import SeededRandom
 
 CONFIG = {"seed": 3, "runs": 3, "temperature": 0.7, "max_out": 96, "reasoning_effort": None,

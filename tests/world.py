@@ -141,7 +141,7 @@ def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=No
     try:
         stop = drive.run(chains())
         ending = SimpleNamespace(stop=stop, results=drive.results, outcomes=drive.outcomes)
-        if not drive.flying:
+        if not drive.in_flight:
             inflight.clear()
     except Killed:
         ending = None

@@ -20,11 +20,8 @@ from cirrus.ask.bulletins import (
     read_json,
     read_text,
 )
-from cirrus.ask.cues import Cues, read_notice
 from cirrus.ask.oneshot import Block, Cell, cells_of, shown
-from cirrus.ask.populations import UNREADABLE, Beliefs
 from cirrus.ask.prompts import Domain, Stimulus, decision_system, notice, outcomes
-from common import UsageError
 from common.drive import After, Chain
 from common.parsing import DRESSING, REFUSAL_READS
 from common.refusals import classify_refusal
@@ -179,47 +176,3 @@ def best_first(numbers: Mapping[str, int]) -> list[str]:
     letters where prompts have no outcomes.json."""
     return sorted(numbers, key=numbers.get, reverse=numbers["T"] > numbers["P"]) if numbers else [
         *OUTCOMES]
-
-
-# --- how a population answers ------------------------------------------------------------------
-
-BASE, SPREAD = 55, 8  # of beliefs, in points
-JOINT = {"cvd": "the later window", "hospital": "the pool schedule"}
-ROW = re.compile(r"^(\d)\. your entry is (.+), .+'s entry is (.+)$", re.M)
-BELIEF = re.compile(r"turned out to be (.+)\. In how many of them is .+ entry (.+)\?")
-# What the statement on the counterpart's entry says, by how it is made.
-STATED = {"now": "makes or made it", "earlier": "last week", "known": "it is public"}
-
-
-def answer(beliefs: Beliefs, request: Request, rng: SeededRandom) -> str:
-    """What a population says, from the rendered text alone, now and then unreadable."""
-    if rng.random() < UNREADABLE:
-        return "That would need a word with counsel first."
-    cues = read_notice(request.user)
-    word, _, slot = request.user.rpartition("\n\n")[2].partition(": ")
-    try:
-        return f"{word}: {SAYS[slot](beliefs, request.user, cues, rng)}"
-    except (KeyError, TypeError):
-        raise UsageError(f"{FILE}: simulated respondents know the words of the project's own file "
-                         "alone: ask a model, or leave --probes out") from None
-
-
-def _ranks(beliefs: Beliefs, text: str, cues: Cues, rng: SeededRandom) -> str:
-    listed = {tuple("joint" if act == JOINT[cues.domain] else "other" for act in acts): number
-              for number, *acts in ROW.findall(text)}
-    order = best_first(dict(zip(OUTCOMES, cues.outcomes, strict=False)))
-    return " > ".join(listed[OUTCOMES[name]] for name in order)
-
-
-def _expects(beliefs: Beliefs, text: str, cues: Cues, rng: SeededRandom) -> str:
-    given = BELIEF.search(text)
-    lean = beliefs.diagnostic * ((given[1] == given[2]) - 0.5) if given else 0
-    return str(max(0, min(100, round(rng.gauss(BASE + lean * cues.decides_now, SPREAD)))))
-
-
-SAYS = {
-    "[number > number > number > number]": _ranks, "[0 to 100]": _expects,
-    "[yes|no]": lambda beliefs, text, cues, rng: "yes" if (
-        beliefs.influence if "Can your own" in text else cues.symmetric) else "no",
-    "[1|2|3]": lambda beliefs, text, cues, rng: re.search(
-        rf"^(\d)\. .*{STATED[cues.entry]}", text, re.M)[1]}

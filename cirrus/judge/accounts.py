@@ -271,16 +271,18 @@ def verdict(part: Part, scope: str, unfinished: Sequence[str] = (),
 
 def sentence(earned: str, why: str, part: Part, open_: Sequence[str], who: Sequence[str] = (),
              of: int = 1) -> str:
-    """What every report begins with, in 20 words. `who`: the models that it is about, out of `of`;
-    of several the first is shown."""
+    """What every report begins with, in 20 words. `who`: the models that it is about, out of `of`,
+    the first of which is shown; without them all are pooled."""
     several = of > 1 and bool(who)
     head = earned.capitalize() + f", {len(who)} of {count(of, 'model')}" * several
     if earned == NOT_EVALUABLE:
         return f"{head}: {f'{who[0]}: ' if several else ''}{why}."
     primary, shown = part["contrasts"]["HP-LA"], earning(earned)
     what = "symmetry and cue add" if shown else "symmetry and cue change cooperation by"
-    return (f"{head}: {who[0] if several else what} {extent(primary)}"
-            f"{'' if shown else _short(part)}.{remainder(open_)}")
+    start = f"{head}: {who[0] if several else what}"
+    if of > 1 and not who:
+        start = f"{head}, {of} models pooled:"
+    return f"{start} {extent(primary)}{'' if shown else _short(part)}.{remainder(open_)}"
 
 
 def extent(contrast: Mapping[str, Any]) -> str:

@@ -59,20 +59,21 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
     config, simulated = study["config"], study["provider"] == "simulated"
     name, models = config.get("design", "2x2"), config["models"]
     cells, table = [cell.name for cell in DESIGNS[name].cells], table_of(rows)
+    ended = outcomes(rows, cells)
+    whole = ended["answered"] == len(rows)
     out = {
         "artifact": "pilot-analysis", "simulated": simulated,
         "stamp": "SIMULATED" if simulated else None,
         "design": {**config, "design": name, "trials": len(rows), "cells": cells,
                    **{f"{what}s": len({row[what] for row in rows})
                       for what in ("bulletin", "wording", "variant")}},
-        "outcomes": outcomes(rows, cells), "cost": costs(rows), "position": position(rows),
-        "labels": {scheme: share(where(table, scheme=scheme).values())
+        "outcomes": ended, "cost": costs(rows), "position": shown(position(rows), whole),
+        "labels": {scheme: shown(share(where(table, scheme=scheme).values()), whole)
                    for scheme in sorted({slot.scheme for slot in table})},
         "served": {model: served_by([row for row in rows if row["model"] == model])
                    for model in models}, "dealt_again": redealt,
     }
     obstacles = unfinished(out)
-    whole = out["outcomes"]["answered"] == len(rows)
     parts = {model: part_of(where(table, model=model), cells, 1 - ALPHA / len(models), whole)
              for model in models}
     out[name] = {"level": 1 - ALPHA / len(models), "by_model": parts}
@@ -82,7 +83,7 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
     for model, part in parts.items():
         part["verdict"] = verdict(part, scope, obstacles)
         part |= EXTRAS.get(name, lambda *_: {})(part, where(table, model=model))
-        if answers := [row for row in probed if row["model"] == model]:
+        if whole and (answers := [row for row in probed if row["model"] == model]):
             part["probes"] = probes_of(answers, list(part["contrasts"]))
     out["verdict"] = verdict(out[name].get("pooled"), scope, obstacles, parts)
     if name in HEADLINES and whole and not config.get("holdout"):
@@ -112,18 +113,22 @@ def part_of(table: Table, cells: Sequence[str], level: float, whole: bool) -> di
     """What one set of answers shows: cells, contrasts, labels, accounts. Of an unfinished study
     the counts alone."""
     counts = tally(table)
-    shown = {cell: cell_entry(counts, cell) for cell in cells}
+    entries = {cell: shown(cell_entry(counts, cell), whole) for cell in cells}
     if not whole:
-        bare = {cell: {key: entry[key] for key in ("k", "n", "missing")} | {"mean": None}
-                for cell, entry in shown.items()}
-        part = {"cells": bare, "contrasts": {}, "labels": labels({}, [])}
+        part = {"cells": entries, "contrasts": {}, "labels": labels({}, [])}
         return part | {"accounts": accounts(part, part)}
     names = [name for name, contrast in CONTRASTS.items()
              if set(contrast.weights) <= set(cells) and contrast.over_h is None]
-    part = {"cells": shown, **evidence(table, counts, names, level)}
-    lost = any(cell["missing"] for cell in shown.values())
+    part = {"cells": entries, **evidence(table, counts, names, level)}
+    lost = any(cell["missing"] for cell in entries.values())
     worst = evidence(table, counts, names, level, True) if lost else part
     return part | {"accounts": accounts(part, worst)}
+
+
+def shown(entry: Mapping[str, Any], whole: bool) -> Mapping[str, Any]:
+    """A share's entry; of an unfinished study its counts alone, without an estimate."""
+    return entry if whole else {key: value if key in ("k", "n", "missing") else None
+                                for key, value in entry.items()}
 
 
 def evidence(table: Table, counts: Mapping, names: Sequence[str], level: float,
@@ -185,13 +190,14 @@ def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
 # --- the pilot's criteria, as specified --------------------------------------------------------
 
 def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
-    """Effect size and p-values of the pilot's primary difference, with decisions counted as
+    """Effect sizes and p-values of the pilot's primary difference, with decisions counted as
     independent trials; the p of sign flips is over bulletins."""
     sides = {cell: [y for slot, (k, n, _) in table.items() if slot.cell == cell
                     for y in [1] * k + [0] * (n - k)] for cell in ("HP", "LA")}
     primary = out["2x2"]["pooled"]["contrasts"].get("HP-LA")
     flips = stats.sign_flip_test(list(primary["by_bulletin"].values())) if primary else None
     return {"d": stats.cohens_d(sides["HP"], sides["LA"])._asdict(),
+            "bootstrap": stats.bootstrap_ci([*sides.values()], "mean_difference")._asdict(),
             "welch": stats.welch_t_test(sides["HP"], sides["LA"])._asdict(),
             "sign_flip_p": flips and flips.p}
 

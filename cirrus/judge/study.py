@@ -154,9 +154,9 @@ def responds(out: Mapping[str, Any]) -> tuple[list[str], bool | None]:
 
 def headline(out: Mapping[str, Any]) -> str:
     """The sentence of a study that is cue-responsive, in 20 words."""
-    to, calm = responds(out)
+    to, at_low = responds(out)
     alone = {2: "both parts", 0: "neither alone"}.get(len(to)) or f"{to[0]} alone"
-    pressed = {None: "", True: ", also at low pressure", False: ", not at low pressure"}[calm]
+    pressed = {None: "", True: ", also at low pressure", False: ", not at low pressure"}[at_low]
     extent = accounts.extent(out["established"]["contrasts"]["HP-LA"])
     left = accounts.remainder(out["verdict"]["open"])
     return f"Cue-responsive, {alone}: {extent}{pressed}.{left}"
@@ -228,10 +228,10 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
     """Positive sentences: none unless an effect is established."""
     if out["verdict"]["word"] != accounts.CUE:
         return
-    known, (to, calm) = out["established"], responds(out)
+    known, (to, at_low) = out["established"], responds(out)
     what = f"It responds to {' and '.join(to) or 'the two together; to which is not shown'}"
     yield what + {None: "", True: ", shown where compliance pressure is low",
-                  False: ", not shown where compliance pressure is low"}[calm] + "."
+                  False: ", not shown where compliance pressure is low"}[at_low] + "."
     yield from (account.excluded for account in accounts.ACCOUNTS
                 if known["accounts"][account.name]["excluded"])
     for name in ("HP-LP", "HP-HA", "SxC", "H"):

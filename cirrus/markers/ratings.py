@@ -5,10 +5,10 @@
     for rater in raters(places): rater.labels          # {item id: {family: True, False or None}}
 
 An item is a text: policies that say the same are rated once. Its id follows from the text alone
-and tells nothing about run, cell or decision. The sample takes texts in equal numbers from the
-cells (as far as they reach) and is otherwise drawn by lot, so a marker that one cell writes more
-than others is there in that measure: it is not enriched by any label, and shares in it are those
-of the study wherever cells are of one size.
+and tells nothing about run, cell or decision; what it quotes of a cue sentence is blanked. The
+sample takes texts in equal numbers from the cells (as far as they reach) and is otherwise drawn by
+lot: it is not enriched by any label, and shares in it are those of the study wherever cells are of
+one size.
 """
 
 import codecs
@@ -17,20 +17,21 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import PROMPTS, check_placeholders, read_json, read_text
+from cirrus.ask.bulletins import PROMPTS, check_placeholders, load_domain, read_json, read_text
 from cirrus.ask.prompts import read_examples
-from cirrus.judge.rows import Study, artifact
+from cirrus.judge.rows import Run, Study, artifact
 from cirrus.markers.patterns import FAMILIES, Labels
 from common import COMPLETE, UsageError, cli
 from common.artifacts import content_sha256, csv_bytes, json_file, read_jsonl, sha256, write_atomic
 from common.parsing import DRESSING
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
+from common.runs import stored_prompts
 from common.shape import FLAG, NAME, enum, list_of, map_of, maybe, read, record, whole
 from common.wire import UNANSWERED, Reply, Request
 
@@ -38,6 +39,8 @@ ROUND = "strategies_r1.json"
 CODEBOOK = "adjudication/codebook.json"
 PEOPLE = "ratings"             # folder of what people said, beside the analysis
 SAMPLE, SEED = 200, 42         # of a sheet, where no flag says otherwise
+QUOTE, BLANK = 5, "[…]"        # as many words in a row are a quotation; what raters see instead
+WORD = re.compile(r"\w+")
 RATINGS = "ratings.jsonl"      # what an adjudication derives from its journal
 
 
@@ -52,7 +55,7 @@ class Policy(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A distinct text that is rated, and the cell of the first policy that says it."""
+    """A distinct text as raters see it, and the cell of the first policy that says it."""
 
     id: str
     cell: str
@@ -87,14 +90,47 @@ def item_id(text: str) -> str:
 def items_of(study: Study) -> dict[str, Item]:
     """{id: item} of the policies on which primary data rest; UsageError where there are none."""
     items: dict[str, Item] = {}
-    for run in study.runs:
-        for row in artifact(run, ROUND) if run.role == "main" else ():
+    main = [run for run in study.runs if run.role == "main"]
+    quotes = quotations(main)
+    for run in main:
+        for row in artifact(run, ROUND):
             if readable(row["policy_status"]):
-                item = Item(item_id(row["policy"]), run.words, row["policy"])
+                item = Item(item_id(row["policy"]), run.words, blanked(row["policy"], quotes))
                 items.setdefault(item.id, item)
     if not items:
         raise UsageError("no main runs with readable policies of round 1: there is nothing to rate")
     return items
+
+
+def quotations(runs: Iterable[Run]) -> set[tuple[str, ...]]:
+    """Every QUOTE words in a row of the cue sentences that the runs' bulletins can hold: a rater
+    who reads them in a policy would rate the bulletin, and could tell the cell."""
+    domains = {run.domain: stored_prompts(run.folder, run.manifest["identity"]["prompts"])
+               for run in runs}
+    toggles = [load_domain(*pair).toggles for pair in domains.items()]
+    pieces = [WORD.findall(piece.lower()) for wordings in toggles for factors in wordings.values()
+              for levels in factors.values() for sentences in levels.values()
+              for sentence in sentences for piece in re.split(r"{\w+}", sentence)]
+    return {tuple(words[at:at + QUOTE]) for words in pieces
+            for at in range(len(words) - QUOTE + 1)}
+
+
+def blanked(text: str, quotes: Collection[tuple[str, ...]]) -> str:
+    """`text` with BLANK for each quotation.
+
+    >>> blanked("Hold on: We go, as they do, by noon.", {("we", "go", "as", "they", "do")})
+    'Hold on: […], by noon.'
+    """
+    spans = [match.span() for match in WORD.finditer(text)]
+    words = [text[start:end].lower() for start, end in spans]
+    quoted = {at + step for at in range(len(words)) if tuple(words[at:at + QUOTE]) in quotes
+              for step in range(QUOTE)}
+    parts, end = [], 0
+    for at, (start, stop) in enumerate(spans):
+        if at in quoted:
+            parts += [] if at - 1 in quoted else [text[end:start], BLANK]
+            end = stop
+    return "".join(parts) + text[end:]
 
 
 def sample(items: Iterable[Item], n: int, seed: int) -> list[Item]:

@@ -35,13 +35,14 @@ EXCLUDED = {True: doc.Tag("excluded", "plain"), False: doc.Tag("open")}
 MET = {True: doc.Tag("met", "plain"), False: doc.Tag("not met"), None: doc.Tag("unknown")}
 UNSUPPORTED = doc.Tag("met on the estimate, not established")
 ACTS = {None: "maybe", 1: "cooperate", 0: "defect"}
-# {probe: (what is shared, the contrast it is a check of)}
-PROBES = {
-    "payoffs": ("orders the outcomes as meant", "HP-LA"),
-    "similar": ("sees both in like circumstances", "HP-LA"),
-    "entry": ("knows how the entry is made", "HP-EP"),
-    "beliefs": ("expects the late entry", "HP-EP"),
-    "influence": ("thinks that its entry changes the other", "HP-EP")}
+# probe, what is shared, a contrast that it is a check of
+PROBES = (
+    ("payoffs", "orders the outcomes as meant", "HP-LA"),
+    ("similar", "sees both in like circumstances", "HP-LA"),
+    ("entry", "knows how the entry is made", "HP-EP"),
+    ("entry", "knows how the entry is made", "HP-KP"),
+    ("beliefs", "expects the late entry", "HP-EP"),
+    ("influence", "thinks that its entry changes the other", "HP-EP"))
 GIVEN = {"joint": ", having entered late", "other": ", having entered early", "any": "", "": ""}
 METHODS = (
     "A contrast is averaged inside bulletins and wordings, then over them. The table says which "
@@ -181,7 +182,7 @@ def _slopes(out: Mapping) -> doc.Plot:
     rows = {"made now": ("LA", "HP"), "made earlier": ("EL", "EP"), "known": ("KL", "KP")}
     return doc.Plot(Lines("Cooperation by how the other entry is made",
                           ("neither", "symmetry + cue"), _panels(out, rows), ("", UP)),
-                    f"Inference from likeness raises the first line alone. {_each(out)}")
+                    f"Inference from likeness raises only symmetry + cue, made now. {_each(out)}")
 
 
 def _curve(out: Mapping) -> doc.Plot:
@@ -333,7 +334,7 @@ def _probes(out: Mapping) -> doc.Table:
     models = {name: part.get("probes", {}) for name, part in _models(out).items()}
     rows = [[what + when, CONTRASTS[contrast].label,
              *(_probe(probes.get(key), contrast) for probes in models.values())]
-            for kind, (what, contrast) in PROBES.items() for given, when in GIVEN.items()
+            for kind, what, contrast in PROBES for given, when in GIVEN.items()
             if any((key := f"{kind}/{given}".rstrip("/")) in probes for probes in models.values())]
     return doc.Table(["probe", "contrast", *models], rows, caption="Share in the first cell/in the "
                      "second, difference in points (interval)", name="probes")
@@ -375,7 +376,7 @@ def _quality(out: Mapping) -> Iterator[str]:
     shares = ", ".join(f"{SCHEMES[name]} {counted(share['k'], share['n'])}"
                        for name, share in out["labels"].items())
     yield f"Cooperation by labels: {shares}."
-    if position["share"] is not None:
+    if position["n"]:
         share = f": {rate(position['share'], position['low'], position['high'])}" * finished(out)
         yield (f"The option that stands first was taken in {position['k']} of {position['n']} "
                f"decisions{share}.")

@@ -20,6 +20,8 @@ from common.artifacts import gzip_bytes, read_bytes, sha256
 from common.verify import find_runs
 
 FORMULA = '=HYPERLINK("http://x","y")\nPeers like us decide alike; café “quoted”, and more.'
+QUOTE = ("Both received THIS same notice, in the same words: so we hold. Peers received this same "
+         "notice, or received this same thing.")
 RUN = "cvd-S.high-C.present-H.low-s42"
 MODELS = "sim-careful-rater,sim-lenient-rater"
 BOOK = r.codebook(*r.codebook_texts().values())
@@ -29,11 +31,11 @@ YES = FORM.replace("acausal: no", "acausal: yes")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A plan of ten runs, three agents, one round: 30 policies, the first begins as a formula."""
+    """A plan of ten runs, three agents, one round: 30 policies, FORMULA and QUOTE among them."""
     folder = plan(tmp_path_factory.mktemp("made"), agents=3)
     path = folder / RUN / "strategies_r1.json"
     rows = json.loads(path.read_text())
-    rows[0]["policy"] = FORMULA
+    rows[0]["policy"], rows[1]["policy"] = FORMULA, QUOTE
     path.write_text(json.dumps(rows))
     edit(path.parent, lambda m: m["files"].update({path.name: sha256(path.read_bytes())}))
     return folder
@@ -83,6 +85,12 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
                          r"|C\.present|superrational|hypothesis", frame, re.I)
     for family in FAMILIES:
         assert BOOK["families"][family]["yes"] in frame and f"{family}: yes|no" in frame
+
+
+def test_a_rater_does_not_read_a_quoted_cue_sentence(items):
+    """Five words in a row, of wording 2 and of wording 1, are a quotation; four are not."""
+    assert items[r.item_id(QUOTE)].text == (
+        "Both […]: so we hold. […], or received this same thing.")
 
 
 @pytest.mark.parametrize("text", [

@@ -21,7 +21,7 @@ from common.verify import find_runs
 
 FORMULA = '=HYPERLINK("http://x","y")\nPeers like us decide alike; café “quoted”, and more.'
 QUOTE = ("Both received THIS same notice, in the same words: so we hold. Peers received this same "
-         "notice, or received this same thing.")
+         "notice, or received this same thing. Peers like us decide alike.")
 RUN = "cvd-S.high-C.present-H.low-s42"
 MODELS = "sim-careful-rater,sim-lenient-rater"
 BOOK = r.codebook(*r.codebook_texts().values())
@@ -90,7 +90,7 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
 def test_a_rater_does_not_read_a_quoted_cue_sentence(items):
     """Five words in a row, of wording 2 and of wording 1, are a quotation; four are not."""
     assert items[r.item_id(QUOTE)].text == (
-        "Both […]: so we hold. […], or received this same thing.")
+        "Both […]: so we hold. […], or received this same thing. Peers like us decide alike.")
 
 
 @pytest.mark.parametrize("text", [

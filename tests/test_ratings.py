@@ -8,7 +8,7 @@ import re
 import shutil
 
 import pytest
-from conftest import edit, ended
+from conftest import ROOT, edit, ended
 from study_rows import plan
 
 import adjudicate as script
@@ -21,7 +21,7 @@ from common.verify import find_runs
 
 FORMULA = '=HYPERLINK("http://x","y")\nPeers like us decide alike; café “quoted”, and more.'
 QUOTE = ("Both received THIS same notice, in the same words: so we hold. Peers received this same "
-         "notice, or received this same thing. Peers like us decide alike.")
+         "notice, or received this same thing. Peers like us decide alike at the same time.")
 RUN = "cvd-S.high-C.present-H.low-s42"
 MODELS = "sim-careful-rater,sim-lenient-rater"
 BOOK = r.codebook(*r.codebook_texts().values())
@@ -51,7 +51,7 @@ def adjudicated(made, tmp_path_factory):
     """The same with an adjudication in it."""
     folder = shutil.copytree(made, tmp_path_factory.mktemp("rated") / "confirmatory-s42")
     done = ended(folder.parent, "adjudicate.py", folder, "--models", MODELS)
-    assert done.returncode == 0 and "SIMULATED" in done.stdout
+    assert done.returncode == 0 and "SIMULATED ratings" in done.stdout
     return folder
 
 
@@ -90,7 +90,14 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
 def test_a_rater_does_not_read_a_quoted_cue_sentence(items):
     """Five words in a row, of wording 2 and of wording 1, are a quotation; four are not."""
     assert items[r.item_id(QUOTE)].text == (
-        "Both […]: so we hold. […], or received this same thing. Peers like us decide alike.")
+        "Both […]: so we hold. […], or received this same thing. "
+        "Peers like us decide alike at the same time.")
+
+
+def test_a_codebook_that_lacks_a_placeholder_is_refused():
+    [text] = r.codebook_texts().values()
+    with pytest.raises(UsageError, match="{form}"):
+        r.codebook(text.replace("{form}", "form"))
 
 
 @pytest.mark.parametrize("text", [
@@ -135,12 +142,14 @@ def test_an_adjudication_is_verified_and_the_same_each_time(cli, adjudicated, tm
     assert "SIMULATED adjudication, 1 files from 60 answers" in verified.stdout
 
 
-def test_the_analysis_reads_ratings_of_its_policies_and_counts_others(cli, rated, tmp_path):
+def test_the_analysis_reads_ratings_of_its_policies_and_counts_others(cli, made, rated, items,
+                                                                      tmp_path):
     """They stand in the plan's folder; the analysis of two plans in the folder above."""
     def markers(place, *given):
         assert cli("analyze.py", *given).returncode == 0
         return json.loads((place / "acausal-analysis.json").read_text())["markers"]
     other = plan(tmp_path, name="ablation", tells="ablated", agents=3)
+    assert r.items_of(read_study(find_runs([str(made), str(other)]))) == items
     for out in markers(rated, rated), markers(tmp_path, rated, other):
         assert {row["rater"]: row["elsewhere"] for row in out["raters"]} == dict.fromkeys(
             MODELS.split(","), 0)
@@ -174,11 +183,15 @@ def test_an_analysis_takes_no_ratings_that_are_edited_gone_or_of_the_same_rater_
         assert done.returncode == 2 and fault in done.stderr
 
 
-def test_an_unfinished_run_is_not_rated(cli, folder):
+@pytest.mark.parametrize("flags, fault", [
+    (("--models", "sim-coin"), "is one rater"), (("--sample", "0"), "sample: must be"),
+    ((ROOT / "results/examples/pilot-smollm2",), "pilots have no policies"),
+    ((), "is unfinished; resume it first")])
+def test_what_cannot_be_rated_is_refused(cli, folder, flags, fault):
     path = next(folder.glob("cvd-*")) / "manifest.json"
     path.write_text(path.read_text().replace('"complete"', '"incomplete"'))
-    done = cli("adjudicate.py", folder, "--models", MODELS)
-    assert done.returncode == 2 and "resume it first" in done.stderr
+    done = cli("adjudicate.py", folder, *flags)
+    assert done.returncode == 2 and fault in done.stderr
 
 
 @pytest.mark.parametrize("flags, bare", [
@@ -338,7 +351,10 @@ def test_two_people_adjudicate_through_the_script(cli, folder, tmp_path):
     done = cli("analyze.py", folder, "--import-ratings", "anna.csv", "--import-ratings", "bo.csv")
     assert done.returncode == 0 and "anna: 30 of 30 policies fully rated" in done.stdout
     first = (folder / "acausal-analysis.json").read_bytes()
-    people = json.loads(first)["markers"]["agreement"]["acausal"]["pairs"][2]
+    markers = json.loads(first)["markers"]
+    assert [(row["rater"], row["done"], row["simulated"]) for row in markers["raters"]] == [
+        ("anna", True, False), ("bo", True, False)]
+    people = markers["agreement"]["acausal"]["pairs"][2]
     assert (people["a"], people["b"], people["n"], people["ac1"]["value"]) == ("anna", "bo", 30, 1)
     assert cli("analyze.py", folder).returncode == 0   # picks them up by itself
     assert (folder / "acausal-analysis.json").read_bytes() == first

@@ -96,7 +96,7 @@ def test_a_rater_does_not_read_a_quoted_cue_sentence(items):
 
 def test_a_codebook_that_lacks_a_placeholder_is_refused():
     [text] = r.codebook_texts().values()
-    with pytest.raises(UsageError, match="{form}"):
+    with pytest.raises(UsageError, match="placeholder 'form'"):
         r.codebook(text.replace("{form}", "form"))
 
 

@@ -6,8 +6,8 @@ The rules are read from the page's own table and held against every import, wher
 import re
 import subprocess
 import sys
+import traceback
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
 import lint
 from conftest import ROOT
@@ -82,12 +82,8 @@ def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
 
     def watch(frame, event, _):
         if event == "call" and frame.f_code.co_qualname == "OpenRouter._send":
-            stacks.append([])
-            while frame:
-                path = Path(frame.f_code.co_filename)
-                if path.is_relative_to(ROOT) and frame.f_code.co_name != "<module>":
-                    stacks[-1].insert(0, (path.relative_to(ROOT).as_posix(), frame.f_code.co_name))
-                frame = frame.f_back
+            stacks.append([(entry.filename.removeprefix(f"{ROOT}/"), entry.name)
+                           for entry in traceback.extract_stack(frame)])
 
     sys.setprofile(watch)
     try:

@@ -166,7 +166,9 @@ def test_a_terminal_shows_answer_and_verdicts_in_at_most_13_lines_of_80_columns(
     lines = doc.terminal(report(answer="word " * 400)).splitlines()
     assert lines[0] == "SIMULATED: nobody was asked." and len(lines) == 13
     assert max(map(len, lines)) <= 80
-    verdicts = doc.Table(["model", "verdict"], [["m", "not shown"], ["n" * 90, "word " * 30]])
-    *_, head, short, long = doc.terminal(report(verdicts=verdicts)).splitlines()
-    assert short.split() == ["m", "not", "shown"] and len(long) == 80
+    verdicts = doc.Table(["model", "verdict"], [
+        ["m", "not shown"], ["k" * 26, "met"], ["n" * 27, "word " * 30]])
+    *_, head, short, full, long = doc.terminal(report(verdicts=verdicts)).splitlines()
+    assert short.split() == ["m", "not", "shown"] and full.split() == ["k" * 26, "met"]
+    assert len(long) == 80 and long.startswith("n" * 25 + "…  word")
     assert head.index("verdict") == short.index("not")

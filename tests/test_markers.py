@@ -166,6 +166,7 @@ def test_a_family_that_two_raters_confirm_enters_claims_and_the_others_do_not():
     assert markers["adjudicated"] == ["acausal"]
     assert markers["status"].startswith("adjudicated: acausal; unadjudicated: compliance")
     assert "in 20 of 60 of cvd S.high-C.present-H.low" in yes[0]
+    assert {cell["acausal"]["share"] for cell in markers["cells"].values()} == {20 / 60}
     assert "an association" in yes[1] and len(yes) == 2
     assert len(no) == 4 and all("unadjudicated" in line for line in no)
     [*_, table, _, _] = m.blocks(markers)

@@ -6,6 +6,7 @@ import json
 import random
 import re
 import shutil
+from collections import Counter
 
 import pytest
 from conftest import ROOT, edit, ended
@@ -134,6 +135,10 @@ def test_an_adjudication_is_verified_and_the_same_each_time(cli, adjudicated, tm
     ratings = read_bytes(adjudicated / "adjudication/ratings.jsonl")
     rows = [json.loads(line) for line in ratings.splitlines()]
     assert len(rows) == 2 * 30 and all(row["simulated"] for row in rows)
+    for rater in r.raters([adjudicated]):
+        answers = [row for row in rows if row["rater"] == rater.name]
+        assert rater.labels == {row["item"]: row["labels"] for row in answers if row["labels"]}
+        assert rater.statuses == Counter(row["status"] for row in answers)
     assert "already complete" in cli("adjudicate.py", adjudicated, "--models", MODELS).stdout
     cli("adjudicate.py", adjudicated, "--models", MODELS, "--concurrency", 1, "--out", tmp_path)
     assert read_bytes(tmp_path / "adjudication/ratings.jsonl") == ratings

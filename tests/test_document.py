@@ -138,6 +138,8 @@ def test_marks_have_the_places_of_their_values():
     assert drawn(FIGURES[1], "line", "bar s-none faint", "x1") == [[mark]]   # a tick at the value
     units = drawn(FIGURES[1], "circle", "f-none faint", "cx")
     assert mark == pytest.approx((units[0][0] + units[1][0]) / 2, abs=.1) and units[1] == units[2]
+    axis = ElementTree.fromstring(plots.svg(FIGURES[1])).findall(".//text[@class='dim']")
+    assert [part.text for part in axis][-4:] == ["0", "+40", "+80", "points"]   # −20 to 80 by 20
     zero, four, six = (x for [x] in drawn(FIGURES[3], "circle", "c-present", "cx")[:3])
     assert (four - zero) / (six - zero) == pytest.approx(4 / 6, abs=.01)
     [[level]] = drawn(FIGURES[3], "line", "stroke d2 s-estimate", "y1")

@@ -95,10 +95,11 @@ def test_a_rater_does_not_read_a_quoted_cue_sentence(items):
         "Peers like us decide alike at the same time.")
 
 
-def test_a_codebook_that_lacks_a_placeholder_is_refused():
-    [text] = r.codebook_texts().values()
-    with pytest.raises(UsageError, match="placeholder 'form'"):
-        r.codebook(text.replace("{form}", "form"))
+def test_a_dry_run_refuses_a_codebook_that_lacks_a_placeholder(cli, made, tmp_path):
+    path = shutil.copytree(r.PROMPTS, tmp_path / "prompts") / r.CODEBOOK
+    path.write_text(path.read_text().replace("{form}", "form"))
+    done = cli("adjudicate.py", made, "--dry-run", "--prompts", tmp_path / "prompts")
+    assert done.returncode == 2 and "placeholder 'form'" in done.stderr
 
 
 @pytest.mark.parametrize("text", [

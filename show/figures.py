@@ -154,7 +154,7 @@ def sentence(words: str) -> str:
 # and nothing else is that blue. Beside its colour each thing has a mark, a dash or a word, so that
 # nothing rests on colour alone. Text reaches a contrast of 4.5 and graphics 3 on every ground
 # (WCAG 2.1 AA, 1.4.3 and 1.4.11), and what must be told apart stays apart under protanopia and
-# deuteranopia; `tests/test_look.py` computes both.
+# deuteranopia; `tests/test_figures.py` computes both.
 
 class Colour(NamedTuple):
     """A colour on light and on dark ground, and what it stands for."""

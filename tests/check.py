@@ -4,16 +4,17 @@
 
 A test file is near a changed file where at most NEAR imports lie between them; a script that a test
 names counts as imported. tests/test_scripts.py always runs first. What the minute does not reach is
-skipped and counted; `make test` runs everything.
+skipped; `make test` runs everything.
 """
 
-import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from lint import imports, owner
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 50  # of CPU; the rest of the minute is for ruff and for collecting
@@ -21,87 +22,67 @@ NEAR = 2
 ALWAYS = "tests/test_scripts.py"
 
 
+def git(*command: str) -> list[str]:
+    return subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True,
+                          check=True).stdout.splitlines()
+
+
 def changed() -> list[str]:
     """Files that differ from the last commit, or those of the last commit where none differs."""
-    def names(*command: str) -> list[str]:
-        return subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True,
-                              check=True).stdout.splitlines()
-    return (names("diff", "--name-only", "HEAD")
-            + names("ls-files", "--others", "--exclude-standard")
-            or names("show", "--name-only", "--format=", "HEAD"))
+    return (git("diff", "--name-only", "HEAD") + git("ls-files", "--others", "--exclude-standard")
+            or git("show", "--name-only", "--format=", "HEAD"))
 
 
-def needs(root: Path) -> dict[str, set[str]]:
-    """{file: the files of the project that it imports or names} of every Python file."""
-    files = {str(path.relative_to(root)): path for path in root.rglob("*.py")
-             if not {".venv", "pd-agents", "results"} & set(path.relative_to(root).parts)
-             and not any(part.startswith(".venv") for part in path.relative_to(root).parts)}
-    dotted = {name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name
-              for name in files}
-    dotted |= {Path(name).stem: name for name in files if name.startswith("tests/")}
-    return {name: {dotted[word] for word in mentioned(path) if word in dotted} - {name}
-            | ({"tests/conftest.py"} if Path(name).name.startswith("test_") else set())
-            for name, path in files.items()}
+def is_test(name: str) -> bool:
+    return name.startswith("tests/") and Path(name).name.startswith("test_")
 
 
-def mentioned(path: Path) -> set[str]:
-    """Modules that a file imports, and scripts that it names in a string ("run_pilot.py")."""
-    out = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        match node:
-            case ast.Import(names=names):
-                out |= {alias.name for alias in names}
-            case ast.ImportFrom(module=str(module), names=names):
-                out |= {module} | {f"{module}.{alias.name}" for alias in names}
-            case ast.Constant(value=str(text)) if text.endswith(".py"):
-                out.add(text.removesuffix(".py").replace("/", "."))
-    return out
+def needs() -> dict[str, set[str]]:
+    """{file: the files of the project that it imports or names} of every Python file but those of
+    pd-agents, whose tests want an environment of their own."""
+    files = {name for name in git("ls-files", "-co", "--exclude-standard", "*.py")
+             if not name.startswith("pd-agents/") and (ROOT / name).exists()}
+    texts = {name: (ROOT / name).read_text("utf-8") for name in files}
+    return {name: {owner(path, files) for dotted in imports(name, text)
+                   for path in (dotted, f"tests.{dotted}")}
+            | set(re.findall(r'"([\w/]+\.py)"', text)) | {"tests/conftest.py"}
+            for name, text in texts.items()}
 
 
-def distances(files: list[str], needed: dict[str, set[str]]) -> dict[str, int]:
+def distances(files: list[str]) -> dict[str, int]:
     """{test file: imports between it and the nearest changed file}, up to NEAR."""
-    out, step = dict.fromkeys(files, 0), 0
-    while step < NEAR:
-        reached = [name for name, used in needed.items()
-                   if name not in out and any(out.get(other) == step for other in used)]
-        step += 1
-        out |= dict.fromkeys(reached, step)
+    out, needed = dict.fromkeys(files, 0), needs()
+    for step in range(NEAR):
+        near = {name for name, distance in out.items() if distance == step}
+        out = {name: step + 1 for name, used in needed.items() if used & near} | out
     # A prompt or an example is near the tests that write the name of its folder.
     for data in (name for name in files if not name.endswith(".py")):
-        words = set(Path(data).parts[:2])
-        out |= {name: 1 for name in needed if name.startswith("tests/test_")
-                and any(f'"{word}"' in (ROOT / name).read_text("utf-8") for word in words)}
-    return {name: far for name, far in out.items()
-            if name.startswith("tests/") and Path(name).name.startswith("test_")
-            and (ROOT / name).exists()}    # pd-agents' tests want an environment of their own
+        out |= {name: 1 for name in needed if is_test(name) and any(
+            f'"{word}"' in (ROOT / name).read_text("utf-8") for word in Path(data).parts[:2])}
+    return {name: distance for name, distance in out.items() if is_test(name) and name in needed}
 
 
 class Minute:
     """Runs the nearest tests first, and skips what comes after SECONDS of CPU."""
 
-    def __init__(self, far: dict[str, int]):
-        self.far, self.skipped = far, 0
+    def __init__(self, distance: dict[str, int]):
+        self.distance = distance
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
-        items.sort(key=lambda item: self.far[str(item.path.relative_to(ROOT))])
+        items.sort(key=lambda item: self.distance[str(item.path.relative_to(ROOT))])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self):
         if sum(os.times()[:4]) > SECONDS:
-            self.skipped += 1
-            pytest.skip("the minute is over")
-
-    def pytest_terminal_summary(self, terminalreporter):
-        if self.skipped:
-            terminalreporter.write_line(f"{self.skipped} tests not reached in {SECONDS} s of CPU: "
-                                        "make test runs them")
+            pytest.skip(f"not reached in {SECONDS} s of CPU: make test runs them")
 
 
 def main(files: list[str]) -> int:
-    far = distances(files or changed(), needs(ROOT)) | {ALWAYS: -1}
-    print(f"check: {len(far)} test files are near the change", flush=True)
-    return pytest.main(["-q", *sorted(far, key=far.get)], plugins=[Minute(far)])
+    distance = distances(files or changed()) | {ALWAYS: -1}
+    print(f"check: {len(distance)} test files are near the change", flush=True)
+    return pytest.main(["-q", "-rs", *sorted(distance, key=distance.get)],
+                       plugins=[Minute(distance)])
 
 
 if __name__ == "__main__":

@@ -58,13 +58,13 @@ def double(session_double):
 
 @pytest.fixture
 def shell(tmp_path):
-    """shell("run_pilot.py", flags…) → the finished process, run in an empty folder."""
+    """shell(script, flags…) → the finished process, run in an empty folder."""
     return partial(process, tmp_path)
 
 
 @pytest.fixture
 def cli(tmp_path):
-    """cli("run_pilot.py", flags…) → the same, with the script run in this process."""
+    """cli(script, flags…) → the same, with the script run in this process."""
     return partial(ended, tmp_path)
 
 
@@ -76,7 +76,7 @@ def process(folder, script, *flags, key="", python=sys.executable, timeout=60, e
 
 
 def ended(folder, script, *flags, key="", env=(), timeout=60):
-    """The same in this process, in a tenth of the time; where it starts processes, in its own."""
+    """The same in this process, in a tenth of the time; a process where it starts others."""
     from cirrus.ask.bulletins import PROMPTS
     from cirrus.ask.cues import use
     flags = list(map(str, flags))
@@ -115,12 +115,6 @@ def edit(folder, change, name="manifest.json"):
     (folder / name).write_bytes(json_file(data))
 
 
-def plan_in(folder):
-    """The only plan in a folder, likewise."""
-    [plan] = Path(folder).iterdir()
-    return plan
-
-
 @pytest.fixture
 def live(cli, tmp_path):
     """run_tournament.py against a double, which serves double/a to double/d."""
@@ -150,8 +144,8 @@ def pythons():
     """(version, interpreter or None) of each supported Python, on the path or under pyenv."""
     roots = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     for version in ("3.11", "3.12", "3.13"):
-        found = sorted(roots.glob(f"{version}.*/bin/python3"))
-        yield version, str(found[-1]) if found else shutil.which(f"python{version}")
+        programs = sorted(roots.glob(f"{version}.*/bin/python3"))
+        yield version, str(programs[-1]) if programs else shutil.which(f"python{version}")
 
 
 def clean_environment(key=""):
@@ -180,21 +174,10 @@ def bench(tmp_path):
     return run
 
 
-class FailuresAtOnce:
-    """Prints a failure when it happens, not after the last test."""
-
-    def __init__(self, terminal):
-        self.terminal = terminal
-
-    def pytest_runtest_logreport(self, report):
-        if report.failed:
-            self.terminal.write_line(f"\nFAILED {report.nodeid}\n{report.longreprtext}")
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_configure(config):
-    if terminal := config.pluginmanager.get_plugin("terminalreporter"):
-        config.pluginmanager.register(FailuresAtOnce(terminal))
+def pytest_runtest_logreport(report):
+    """A failure is printed when it happens, not after the last test."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\nFAILED {report.nodeid}\n{report.longreprtext}", flush=True)
 
 
 def pytest_collection_modifyitems(items):

@@ -1,19 +1,18 @@
-"""docs/architecture.md is the house as it stands: who imports whom; what docs name is there.
+"""docs/architecture.md is the house as it stands: who imports whom, and the way of a call.
 
 The rules are read from the page's own table and held against every import, wherever it stands.
 """
 
-import ast
 import re
+import subprocess
 import sys
-from pathlib import Path
+import traceback
+from graphlib import CycleError, TopologicalSorter
 
-import pytest
+import lint
 from conftest import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-WRITTEN = {"acausal-summary.md", "pilot-summary.md", "calibration.md", "round_N.md",
-           "mine.py"}  # by a command or a user
 ROOMS = ("cirrus", "urrp", "common", "show", "stats")
 
 
@@ -26,25 +25,6 @@ def modules():
 def floor(name):
     """"cirrus" of "cirrus/ask/game.py", "scripts" of "analyze.py"."""
     return name.partition("/")[0] if "/" in name else "scripts"
-
-
-def imports(name, text):
-    """Everything that a module imports, inside functions too, by its full dotted name."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = name.split("/")[:-node.level] if node.level else []
-            base = ".".join([*above, *filter(None, [node.module])])
-            yield from (f"{base}.{alias.name}" for alias in node.names)
-
-
-def owner(dotted, known):
-    """The file of the project that `dotted` is in; "" of a package from elsewhere."""
-    parts = dotted.split(".")
-    tries = ["/".join(parts[:n]) + end for n in range(len(parts), 0, -1)
-             for end in (".py", "/__init__.py")]
-    return next((path for path in tries if path in known), "")
 
 
 def rules():
@@ -64,66 +44,46 @@ def rules():
 
 
 def violations(texts):
-    """One line for every import that the rules forbid, and for every cycle."""
-    faults, loads, may = [], {}, rules()
+    """A line for every import that the rules forbid, and for a cycle."""
+    faults, loads, may = [], {name: set() for name in texts}, rules()
     for name, text in texts.items():
         floors, packages = may[floor(name)]
-        for dotted in dict.fromkeys(imports(name, text)):
-            top, path = dotted.split(".")[0], owner(dotted, texts)
-            if path and path != name:
-                loads.setdefault(name, set()).add(path)
+        for dotted in dict.fromkeys(lint.imports(name, text)):
+            top, path = dotted.split(".")[0], lint.owner(dotted, texts)
+            loads[name] |= {path} - {name, ""}
             if path and floor(path) not in floors | ({floor(name)} - {"scripts"}):
                 faults.append(f"{name}: imports {dotted}; {floor(name)} may not")
             if not path and top not in sys.stdlib_module_names and packages.get(top) != name:
                 faults.append(f"{name}: imports {dotted}; only the standard library")
-    return faults + [f"{name}: in a cycle" for name in texts if name in reached(name, loads)]
-
-
-def reached(name, loads):
-    """Modules that a module needs, at load or later, at any depth."""
-    out, new = set(), loads.get(name, set())
-    while new:
-        out |= new
-        new = set().union(*(loads.get(path, set()) for path in new)) - out
-    return out
+    try:
+        TopologicalSorter(loads).prepare()
+    except CycleError as error:
+        faults.append(f"a cycle: {', '.join(sorted(set(error.args[1])))}")
+    return faults
 
 
 def test_no_module_imports_what_its_floor_may_not():
-    assert "\n".join(violations(modules())) == "" and set(rules()) == {"scripts", *ROOMS}
+    assert violations(modules()) == [] and set(rules()) == {"scripts", *ROOMS}
     assert {name for name in ROOMS if not rules()[name][0]} == {"common", "show", "stats"}
 
 
-CLEAN = {"run_it.py": "def main():\n    from cirrus import play", "cirrus/__init__.py": "",
-         "cirrus/play.py": "import json\nfrom common.ask import ask\nimport stats",
-         "urrp/__init__.py": "", "common/__init__.py": "", "common/ask.py": "import math",
-         "common/openrouter.py": "def send():\n    import requests",
-         "stats/__init__.py": "from .mean import mean", "stats/mean.py": "from math import fsum"}
-
-
-@pytest.mark.parametrize(("changed", "fault"), [
-    ({"cirrus/play.py": "import run_it"}, "cirrus/play.py: imports run_it; cirrus may not"),
-    ({"common/ask.py": "def f():\n    import urrp"}, "common/ask.py: imports urrp; common may not"),
-    ({"run_other.py": "import run_it"}, "run_other.py: imports run_it; scripts may not"),
-    ({"common/ask.py": "import requests"},
-     "common/ask.py: imports requests; only the standard library"),
-    ({"stats/mean.py": "from .sum import s", "stats/sum.py": "def f():\n    from . import mean"},
-     "stats/mean.py: in a cycle")])
-def test_the_checker_names_each_violation(changed, fault):
-    assert violations(CLEAN) == [] and fault in violations(CLEAN | changed)
+def test_the_checker_names_each_violation():
+    texts = modules() | {"other.py": "import analyze", "stats/a.py": "from .b import f",
+                         "stats/b.py": "def f():\n    from . import a\nimport requests, show.html"}
+    assert violations(texts) == [
+        "other.py: imports analyze; scripts may not",
+        "stats/b.py: imports requests; only the standard library",
+        "stats/b.py: imports show.html; stats may not", "a cycle: stats/a.py, stats/b.py"]
 
 
 def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
-    told = re.findall(r"^(\S+\.py) {2,}(\w+) {2,}", PAGE, re.M)
+    expected = re.findall(r"^(\S+\.py) {2,}(\w+) {2,}", PAGE, re.M)
     stacks = []
 
     def watch(frame, event, _):
         if event == "call" and frame.f_code.co_qualname == "OpenRouter._send":
-            stacks.append([])
-            while frame:
-                path = Path(frame.f_code.co_filename)
-                if path.is_relative_to(ROOT) and frame.f_code.co_name != "<module>":
-                    stacks[-1].insert(0, (path.relative_to(ROOT).as_posix(), frame.f_code.co_name))
-                frame = frame.f_back
+            stacks.append([(entry.filename.removeprefix(f"{ROOT}/"), entry.name)
+                           for entry in traceback.extract_stack(frame)])
 
     sys.setprofile(watch)
     try:
@@ -131,28 +91,29 @@ def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
                    "--concurrency", "1", key="k-123456")
     finally:
         sys.setprofile(None)
-    paths = [[*stack[stack.index(told[0]):], told[-1]] for stack in stacks]
-    assert done.returncode == 0 and told in paths and max(map(len, paths)) <= 10
+    paths = [[*stack[stack.index(expected[0]):], expected[-1]] for stack in stacks]
+    assert done.returncode == 0 and expected in paths and max(map(len, paths)) <= 10
 
 
-def pages():
-    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+# --- tests/lint.py -----------------------------------------------------------------------------
+
+SEEN = ["own = 1", "def asked_twice(): ...", "class Voice: ...", "def f(mind): ...",
+        "for corner in (): ...", "import os as world", "self.told = 1", "class AsideOf: ...",
+        "with x as found: ..."]
+UNSEEN = ["print(kept)", "'kept'", "owner = return_ = askedfor = 1"]
+FILES = {"a.py": "\n".join([*SEEN, *UNSEEN, ""]), "show/page.css": "a {}\n", "docs/a.md": "12345",
+         "tests/a.py": "own = 1\n", "pd-agents/b.py": "own = 1\n", "prompts/p.json": "{}\n",
+         "show/table.json": "x" * 1000}   # ten lines' worth
 
 
-def test_every_link_of_the_docs_leads_somewhere():
-    broken = [f"{page.relative_to(ROOT)}: {link}" for page in pages()
-              for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", page.read_text("utf-8"))
-              if not (page.parent / link).exists()]
-    assert broken == []
-
-
-def test_every_file_that_docs_and_code_name_is_there():
-    there = [path.as_posix() for path in ROOT.rglob("*.*") if not any(
-        part.startswith((".", "__")) for part in path.relative_to(ROOT).parts[:-1])]
-    named = {name for page in pages()
-             for name in re.findall(r"`((?:[a-z-]+/)*\w+\.(?:py|md|sh|toml|yaml))`", re.sub(
-                 r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S))}
-    for text in modules().values():
-        named |= set(re.findall(r"(?:\w+/)*\w+\.py\b", text))
-    assert {name for name in named - WRITTEN
-            if not any(file.endswith(f"/{name}") for file in there)} == set()
+def test_a_limit_that_is_passed_and_a_private_name_are_listed(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    for command in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    sizes = {"product_lines": 23, "product_files": 3, "test_lines": 1, "test_files": 1,
+             "docs_bytes": 5, "docs_files": 1}
+    assert lint.sizes(tmp_path) == sizes
+    assert len(lint.faults(tmp_path, sizes)) == len(SEEN)
+    assert "test_lines: 1, at most 0;" in lint.faults(tmp_path, sizes | {"test_lines": 0})[0]

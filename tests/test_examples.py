@@ -30,24 +30,9 @@ def blocks(domain, name="mechanism"):
     return design(domain, CONFIG | {"design": name, "runs": RUNS[name]}, ["m"], TEXT)
 
 
-def filled(trial):
-    """[(labels in order, label chosen)] of the examples before a trial."""
-    turns = trial.request.examples
-    for form, answer in zip(turns[::2], turns[1::2], strict=True):
-        first, _, second, _, *contract = FORM.search(form).groups()
-        assert contract == [first, second]
-        yield (first, second), parse_decision(answer, contract).option
-
-
-def content(texts):
-    return {word for text in texts for word in re.findall(r"[a-z]{2,}", text.lower())} - FUNCTION
-
-
-def leaves(tree):
-    if isinstance(tree, str):
-        return [tree]
-    return [leaf for branch in (tree.values() if isinstance(tree, dict) else tree)
-            for leaf in leaves(branch)] if isinstance(tree, (dict, list)) else []
+def content(*texts):
+    """Words of two letters or more; a tree of JSON is the text that writes it."""
+    return set(re.findall(r"[a-z]{2,}", " ".join(texts).lower())) - FUNCTION
 
 
 @both
@@ -57,7 +42,15 @@ def test_no_example_shares_a_content_word_with_a_bulletin_a_cue_or_an_option_lin
     shown = [path.read_text("utf-8") for path in folder.glob("round_*.md")] + leaves(
         [frame[part] for part in ("toggles", "twin", "fixed", "acts")]
         + [list(variant.fields.values()) for variant in domain.variants])
-    assert content(leaves(FORMS)) & content(shown) == set()
+    assert content(*leaves(FORMS)) & content(*shown) == set()
+
+
+def leaves(tree):
+    """The texts of a tree of JSON."""
+    if isinstance(tree, (dict, list)):
+        return [leaf for part in (tree.values() if isinstance(tree, dict) else tree)
+                for leaf in leaves(part)]
+    return [tree] if isinstance(tree, str) else []
 
 
 def test_what_is_chosen_is_balanced_over_letters_places_and_lengths_and_kinds_of_reasoning():
@@ -70,16 +63,19 @@ def test_what_is_chosen_is_balanced_over_letters_places_and_lengths_and_kinds_of
                for key in ("line", "word")]
     for trait in traits:
         assert sorted(zip(trait, places, strict=True)) == sorted(product((False, True), (0, 1)))
-    held = Counter(name for form in FORMS["rating"]["forms"] for name in form["yes"])
-    assert held == dict.fromkeys(FORMS["rating"]["families"], 2)
+    named = Counter(name for form in FORMS["rating"]["forms"] for name in form["yes"])
+    assert named == dict.fromkeys(FORMS["rating"]["families"], 2)
 
 
 @both
 def test_examples_have_the_labels_of_the_scheme_and_answers_that_can_be_read(domain):
     for trial, *_ in blocks(domain):
-        forms = [*filled(trial)]
-        assert len(forms) == 4 and None not in [chosen for _, chosen in forms]
-        labels = {label for pair, _ in forms for label in pair}
+        labels, examples = set(), trial.request.examples
+        for form, answer in zip(examples[::2], examples[1::2], strict=True):
+            first, _, second, _, *contract = FORM.search(form).groups()
+            assert contract == [first, second] and parse_decision(answer, contract).option
+            labels |= {first, second}
+        assert len(examples) == 8
         assert labels == LETTERS if trial.block.scheme != "L1" else (
             len(labels) == 8 and not labels & LETTERS)
 
@@ -90,25 +86,26 @@ def test_a_block_has_the_same_examples_and_each_comes_first_equally_often(name):
     for trials in blocks(DOMAINS["cvd"], name):
         [examples] = {trial.request.examples for trial in trials}
         firsts[trials[0].block.scheme, trials[0].block.order, examples[0].split()[0]] += 1
-    many = sum(firsts.values()) / 24
-    assert all(abs(n - many) < 2 for n in firsts.values())
+    mean = sum(firsts.values()) / 24
+    assert all(abs(n - mean) < 2 for n in firsts.values())
 
 
-def lines_of(path):
-    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+def messages(folder):
+    """What was sent, in the order of a run's journal."""
+    lines = gzip.decompress((run_in(folder) / "journal.jsonl.gz").read_bytes()).splitlines()
+    return [json.loads(line)["request"]["messages"] for line in lines]
 
 
-def test_a_server_gets_them_as_turns_before_the_notice_and_the_journal_holds_them(
+def test_a_server_gets_them_as_messages_before_the_notice_and_the_journal_holds_them(
         cli, double, tmp_path):
     cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 1,
         "--examples", 4, "--out", tmp_path / "out")
-    folder = run_in(tmp_path / "out")
-    bodies = [line["request"]["messages"] for line in lines_of(folder / "journal.jsonl.gz")]
-    assert {tuple(message["role"] for message in body) for body in bodies} == {
+    sent = messages(tmp_path / "out")
+    assert {tuple(message["role"] for message in body) for body in sent} == {
         ("system", *("user", "assistant") * 4, "user")}
-    assert len({json.dumps(body[:9]) for body in bodies}) == 1 < len({body[9]["content"]
-                                                                     for body in bodies})
-    manifest = json.loads((folder / "manifest.json").read_bytes())
+    assert len({json.dumps(body[:9]) for body in sent}) == 1 < len({body[9]["content"]
+                                                                   for body in sent})
+    manifest = json.loads((run_in(tmp_path / "out") / "manifest.json").read_bytes())
     assert manifest["identity"]["config"]["examples"] == 4
 
 
@@ -130,8 +127,7 @@ def test_an_adjudication_shows_filled_in_ratings_before_every_policy(cli, tmp_pa
     done = cli("adjudicate.py", ROOT / "results" / "examples" / "confirmatory", "--provider",
                "simulated", "--sample", 2, "--examples", 4, "--out", tmp_path)
     assert done.returncode == 0
-    first, *_ = lines_of(run_in(tmp_path) / "journal.jsonl.gz")
-    answers = [message["content"] for message in first["request"]["messages"][2:-1:2]]
+    answers = [message["content"] for message in messages(tmp_path)[0][2:-1:2]]
     assert [[line.partition(": ")[0] for line in answer.splitlines()] for answer in answers] == [
         list(FORMS["rating"]["families"])] * 4
     assert [answer.count(": yes") for answer in answers] == [

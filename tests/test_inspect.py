@@ -35,9 +35,9 @@ script, name, jobs, folders = *sys.argv[1:3], *map(json.loads, sys.argv[3:])
 
 def mock(journal):
     lines = [json.loads(line) for line in gzip.open(journal)]
-    asked = {line["request"]["seed"]: line for line in lines if "request" in line}
+    by_seed = {line["request"]["seed"]: line for line in lines if "request" in line}
     def answer(messages, tools, choice, config):
-        line = asked[config.seed]
+        line = by_seed[config.seed]
         sent = [{"role": message.role, "content": message.content} for message in messages]
         assert sent[-len(line["request"]["messages"]):] == line["request"]["messages"]
         body = json.loads(line["response"]["body"])
@@ -88,8 +88,9 @@ def process(folder, *command, env=()):
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory):
-    """A folder with a run of each study."""
+def inspected(tmp_path_factory):
+    """A folder with a run of each study, and what INSPECT prints: {log: (its trials' ids, its
+    table)}, {folder: (exit code, stderr)}."""
     python_with("inspect_ai", "openai")
     folder = tmp_path_factory.mktemp("inspect")
     for study, parameters in STUDIES.items():
@@ -97,29 +98,11 @@ def here(tmp_path_factory):
         assert ended(folder, "run_pilot.py", *flags, "--models", NAME, "--out", ".", "--run-id",
                      study).returncode == 0
     (folder / "none.eval").write_text("{}")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def inspected(here):
-    """What INSPECT prints."""
     jobs = {study: (study, parameters, {}) for study, parameters in STUDIES.items()} | {
         odd: ("2x2", STUDIES["2x2"], flags) for odd, flags in ODD.items()}
-    stdout = process(here, "-c", INSPECT, ROOT / "inspect_task.py", NAME, json.dumps(jobs),
+    stdout = process(folder, "-c", INSPECT, ROOT / "inspect_task.py", NAME, json.dumps(jobs),
                      json.dumps(READ))
-    return json.loads(stdout.splitlines()[-1])
-
-
-@pytest.fixture
-def logs(inspected):
-    """{log: (its trials' ids, its table)}."""
-    return inspected[0]
-
-
-@pytest.fixture
-def read(inspected):
-    """{folder: (exit code, stderr)} of inspect_task.py."""
-    return inspected[1]
+    return folder, *json.loads(stdout.splitlines()[-1])
 
 
 def analysis(folder):
@@ -127,30 +110,27 @@ def analysis(folder):
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_a_log_leads_to_the_analysis_of_a_run_with_the_same_answers(here, read, study):
+def test_a_log_leads_to_the_order_and_the_analysis_of_a_run_with_the_same_answers(inspected, study):
     """All of it but who served the answers: Inspect's logs name no upstream."""
-    expected, made = analysis(here / study), analysis(here / f"{study}-again")
+    folder, logs, read = inspected
+    with gzip.open(folder / study / "trials.jsonl.gz") as lines:
+        assert logs[study][0] == [json.loads(line)["id"] for line in lines]
+    expected, made = analysis(folder / study), analysis(folder / f"{study}-again")
     assert read[f"{study}-again"] == [0, ""]
     assert made["verdict"] and made[study]["by_model"][NAME]["cells"]
     assert made | {"served": 0} == expected | {"served": 0}
 
 
-@pytest.mark.parametrize("study", STUDIES)
-def test_trials_stand_in_the_order_of_the_run(here, logs, study):
-    with gzip.open(here / study / "trials.jsonl.gz") as lines:
-        assert logs[study][0] == [json.loads(line)["id"] for line in lines]
+def test_the_table_shows_cooperation_by_cell(inspected):
+    folder, logs, _ = inspected
+    cells, table = analysis(folder / "2x2")["2x2"]["by_model"][NAME]["cells"], logs["2x2"][1]
+    expected = {name: cells[cell]["k"] / cells[cell]["n"] for cell, name in (
+        ("HP", "symmetry + cue"), ("HA", "symmetry alone"), ("LP", "cue alone"), ("LA", "neither"))}
+    k, n = (sum(cell[key] for cell in cells.values()) for key in "kn")
+    assert table == pytest.approx(expected | {"all": k / n})
 
 
-def test_the_table_shows_cooperation_by_cell(here, logs):
-    cells, table = analysis(here / "2x2")["2x2"]["by_model"][NAME]["cells"], logs["2x2"][1]
-    assert table.pop("all") == pytest.approx(
-        sum(cell["k"] for cell in cells.values()) / sum(cell["n"] for cell in cells.values()))
-    assert table == pytest.approx({name: cells[cell]["k"] / cells[cell]["n"] for cell, name in (
-        ("HP", "symmetry + cue"), ("HA", "symmetry alone"), ("LP", "cue alone"),
-        ("LA", "neither"))})
-
-
-def test_a_server_asked_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_path):
+def test_a_server_called_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_path):
     """The double's answer is a function of the messages and the seed alone."""
     python_with("inspect_ai", "openai")
     assert ended(tmp_path, "run_pilot.py", "--base-url", double.url, "--models", "double/a",
@@ -166,17 +146,19 @@ def test_a_server_asked_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_pat
     assert shown.partition(str(log.parent))[0] in ended(tmp_path, "analyze.py", "run").stdout
 
 
-@pytest.mark.parametrize(("wrong", "says"), [
+@pytest.mark.parametrize(("wrong", "fault"), [
     ("twice", "was asked twice"), ("words", "was asked in other words"),
     ("changed", "prompts.cirrus24/round_1.md was"), ("none", "none.eval: no log of Inspect"),
     ("designs", 'config.design was "twin" and is null: another design')])
-def test_a_log_of_something_else_is_refused_in_a_line(here, read, wrong, says):
+def test_a_log_of_something_else_is_refused_in_a_line(inspected, wrong, fault):
+    folder, _, read = inspected
     code, stderr = read[wrong]
-    assert code == 2 and says in stderr and stderr.count("\n") == 1
-    assert not (here / wrong).exists()
+    assert code == 2 and fault in stderr and stderr.count("\n") == 1
+    assert not (folder / wrong).exists()
 
 
-def test_missing_samples_are_counted_and_nothing_is_claimed(here, read):
+def test_missing_samples_are_counted_and_nothing_is_claimed(inspected):
+    folder, _, read = inspected
     code, stderr = read["fewer"]
     assert code == 3 and "10 of 40 trials have no answer" in stderr
-    assert analysis(here / "fewer")["claims"]["may"] == []
+    assert analysis(folder / "fewer")["claims"]["may"] == []

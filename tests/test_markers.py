@@ -1,4 +1,4 @@
-"""Weak labels, pinned text by text; whether markers predict decisions; what may then be said."""
+"""Weak labels: do raters agree on them, do they predict decisions, and what may be claimed?"""
 
 import json
 import math
@@ -7,15 +7,10 @@ from pathlib import Path
 import pytest
 from study_rows import decision
 
-from cirrus.markers.agreement import analyse, may, may_not, rationales, validity
+from cirrus.markers import agreement as m
 from cirrus.markers.patterns import FAMILIES, marked
 from cirrus.markers.ratings import Policy, Rater, item_id
-from common.rng import SeededRandom
-
-
-def families(text):
-    return " ".join(family for family, there in marked(text).items() if there)
-
+from show.document import words_of
 
 # --- the weak label ----------------------------------------------------------------------------
 
@@ -23,14 +18,79 @@ TEXTS = [json.loads(line) for line in
          Path(__file__).with_name("data").joinpath("policies.jsonl").open(encoding="utf-8")]
 
 
+def families(text):
+    return [family for family, present in marked(text).items() if present]
+
+
 @pytest.mark.parametrize("row", TEXTS, ids=lambda row: row["text"][:40])
-def test_a_text_has_the_families_whose_patterns_stand_in_it_outside_a_denial(row):
+def test_a_text_has_the_families_whose_patterns_it_holds_outside_a_denial(row):
     """A text for each pattern, several, none, and denials: before it, behind it, of others."""
-    assert families(row["text"]) == " ".join(row["families"])
+    assert families(row["text"]) == row["families"]
 
 
 def test_a_long_text_is_read_in_pieces():
-    assert families("safe-harbor " * 5_000) == "compliance"
+    assert families("safe-harbor " * 5_000) == ["compliance"]
+
+
+# --- agreement ---------------------------------------------------------------------------------
+
+def table(both, first, second, neither):
+    return ([(True, True)] * both + [(True, False)] * first + [(False, True)] * second
+            + [(False, False)] * neither)
+
+
+def test_agreement_of_a_pair_by_hand():
+    """40 both, 9 the first alone, 6 the second alone, 45 neither: observed 0.85; π = (49 + 46)/200
+    = 0.475, chance 2π(1−π) = 0.49875; AC1 = 0.35125/0.50125; positive 80/95."""
+    result = m.pair("a", "b", table(40, 9, 6, 45))
+    assert result["ac1"]["value"] == pytest.approx(0.35125 / 0.50125)
+    assert result["positive"]["value"] == pytest.approx(80 / 95)
+    assert (result["n"], result["either"], result["both"]) == (100, 55, 40)
+    assert result["reached"] is False  # the bound lies below the value, and that below 0.75
+
+
+@pytest.mark.parametrize("rows, reached, why", [
+    (table(40, 1, 1, 58), True, None), (table(0, 30, 30, 40), False, None),
+    (table(9, 0, 0, 10), None, "19 policies labelled by both; 20 are needed"),
+    (table(4, 0, 0, 96), None, "4 called present by both; 5 are needed")])
+def test_a_pair_reaches_the_bar_misses_it_or_cannot_tell(rows, reached, why):
+    result = m.pair("a", "b", rows)
+    assert (result["reached"], result["why"]) == (reached, why)
+
+
+ACAUSAL = "Teams like us will decide alike, so choose as if for all.\nLog it number {}.\nFile it."
+PLAIN = "Publish when engineering is done, day {}.\nLog it.\nTell support."
+POLICIES = [Policy(f"run/r1/{at}", "cvd S.high-C.present-H.low", text, marked(text)) for at, text
+            in enumerate((ACAUSAL, PLAIN, PLAIN)[at % 3].format(at) for at in range(60))]
+WEAK = {item_id(policy.text): policy.weak for policy in POLICIES}
+
+
+def rater(name, wrong=(), **more):
+    """Calls a policy acausal where it is, otherwise where its place is in `wrong`."""
+    labels = {item_id(policy.text): {family: family == "acausal" and (at % 3 == 0) != (at in wrong)
+                                     for family in FAMILIES} for at, policy in enumerate(POLICIES)}
+    return Rater(**({"name": name, "kind": "model", "simulated": False, "done": True,
+                     "labels": labels, "statuses": {"ok": 60}, "served": (name,)} | more))
+
+
+A, B = rater("a"), rater("b")
+SIMULATED = [rater(name, simulated=True) for name in "ab"]
+
+
+@pytest.mark.parametrize(("raters", "policies_simulated", "adjudicated", "words"), [
+    ([A, B], False, True, []), (SIMULATED, True, True, []),
+    ([A, B, rater("anna", range(60), kind="person")], False, False, ["anna"]),  # every pair
+    ([rater("a", range(9)), rater("b", range(9, 18))], False, False, ["0.75 is needed", "a and b"]),
+    ([], False, None, ["nobody has rated"]), ([A], False, None, ["only rater"]),
+    ([A, SIMULATED[1]], False, None, ["simulated raters say nothing"]),
+    ([A, rater("b", done=False)], False, None, ["unfinished"]),
+    ([rater(name, served=("x",)) for name in "ab"], False, None, ["one rater, not two"])])
+def test_who_may_adjudicate_and_who_does(raters, policies_simulated, adjudicated, words):
+    result = m.agreement(WEAK, raters, policies_simulated)["acausal"]
+    assert result["adjudicated"] is adjudicated
+    assert (result["why"] is None) is (words == []) and all(word in result["why"] for word in words)
+    if adjudicated:
+        assert result["lowest"] == min(pair["ac1"]["low"] for pair in result["pairs"]) >= 0.75
 
 
 # --- do markers predict decisions? -------------------------------------------------------------
@@ -51,24 +111,25 @@ def rows_and_labels(shares, cell=CELL):
 def test_the_likelihood_ratio_is_that_of_two_proportions_where_policies_vary_less_than_chance():
     """20 of 32 against 16 of 32, each policy at its group's share: the policies vary less than
     coins do, so their variance is 0 in both models and χ² is the G of a 2×2 table."""
-    found = validity(*rows_and_labels([(True, 5, 8)] * 4 + [(False, 4, 8)] * 4))
-    def log(k, n):
+    result = m.validity(*rows_and_labels([(True, 5, 8)] * 4 + [(False, 4, 8)] * 4))
+
+    def likelihood(k, n):
         return k * math.log(k / n) + (n - k) * math.log(1 - k / n)
-    g = 2 * (log(20, 32) + log(16, 32) - log(36, 64))
-    assert found["acausal"]["chi2"] == pytest.approx(g, rel=1e-4)
-    assert found["acausal"]["estimate"] == pytest.approx(math.log(5 / 3), rel=1e-3)
-    assert found["acausal"]["df"] == 1 and 0.3 < found["acausal"]["p"] < 0.32
-    assert found["left_out"]["cell"] == found["left_out"]["compliance"] == "one level in these data"
-    assert found["formula"] == "coop ~ acausal + (1|agent) + (1|policy)"
+    g = 2 * (likelihood(20, 32) + likelihood(16, 32) - likelihood(36, 64))
+    assert result["acausal"]["chi2"] == pytest.approx(g, rel=1e-4)
+    assert result["acausal"]["estimate"] == pytest.approx(math.log(5 / 3), rel=1e-3)
+    assert result["acausal"]["df"] == 1 and 0.3 < result["acausal"]["p"] < 0.32
+    assert result["left_out"]["cell"] == result["left_out"]["compliance"] == (
+        "one level in these data")
+    assert result["formula"] == "coop ~ acausal + (1|agent) + (1|policy)"
 
 
 def test_a_marker_that_only_follows_the_cell_predicts_nothing_beyond_it():
-    low = ("low", "absent", "low")
     high, of_high = rows_and_labels([(True, 6, 8)] * 3 + [(False, 6, 8)] * 3)
-    rest, of_rest = rows_and_labels([(False, 2, 8)] * 6, low)
-    found = validity(high + rest, of_high | of_rest)
-    assert found["formula"].startswith("coop ~ cell + acausal")
-    assert found["acausal"]["p"] > 0.9 and abs(found["acausal"]["estimate"]) < 0.01
+    rest, of_rest = rows_and_labels([(False, 2, 8)] * 6, ("low", "absent", "low"))
+    result = m.validity(high + rest, of_high | of_rest)
+    assert result["formula"].startswith("coop ~ cell + acausal")
+    assert result["acausal"]["p"] > 0.9 and abs(result["acausal"]["estimate"]) < 0.01
 
 
 @pytest.mark.parametrize("shares, word", [
@@ -78,60 +139,50 @@ def test_a_marker_that_only_follows_the_cell_predicts_nothing_beyond_it():
     ([(True, 8, 8)] * 4 + [(False, 2, 8)] * 4, "separation"),
     ([(True, 8, 8)] * 2 + [(False, 8, 8)] * 2, "every coop is 1")])
 def test_what_cannot_be_fitted_says_why(shares, word):
-    found = validity(*rows_and_labels(shares))
-    assert found["acausal"] is None and word in found["why"]
-    assert found["separated"] == (word == "separation")
+    result = m.validity(*rows_and_labels(shares))
+    assert result["acausal"] is None and word in result["why"]
+    assert result["separated"] == (word == "separation")
 
 
 def test_a_rationale_is_what_follows_the_decision_and_is_only_counted():
     rows = [decision(CELL, 1)._replace(text="\n Decision: COORDINATE\nSafe-harbor needs it."),
             decision(CELL, 0)._replace(text="Decision: PREEMPT by safe-harbor\nNow."),
             decision(CELL, None)._replace(text="safe-harbor\nsafe-harbor")]
-    assert rationales(rows)["compliance"] == {
+    assert m.rationales(rows)["compliance"] == {
         "COORDINATE": {"k": 1, "n": 1}, "PREEMPT": {"k": 0, "n": 1}}
 
 
-# --- what may be said --------------------------------------------------------------------------
+# --- what may be claimed -----------------------------------------------------------------------
 
-ACAUSAL = "Teams like us will decide alike, so choose as if for all.\nLog it number {}.\nFile it."
-PLAIN = "Publish when engineering is done, day {}.\nLog it.\nTell support."
-POLICIES = [Policy(f"run/r1/{at}", "cvd S.high-C.present-H.low", text, marked(text)) for at, text
-            in enumerate((ACAUSAL, PLAIN, PLAIN)[at % 3].format(at) for at in range(60))]
-
-
-def raters(wrong=0.0):
-    """Two who call a policy acausal where it is; `wrong`: how often, by lot, otherwise."""
-    rng = SeededRandom(1)
-    return [Rater(name, "model", False, True, {item_id(policy.text): {
-        family: family == "acausal" and ("alike" in policy.text) != (rng.random() < wrong)
-        for family in FAMILIES} for policy in POLICIES}, {"ok": 60}, (name,)) for name in "ab"]
-
-
-def said(raters, p=.0001, estimate=1.0):
+def claims(raters, p=.0001, estimate=1.0):
     """`p` and `estimate`: of the acausal term in a model of decisions."""
-    markers = analyse(POLICIES, [], raters, False)
-    markers["validity"] = {"acausal": {"estimate": estimate, "p": p}, "why": None}
-    return list(may(markers)), list(may_not(markers)), markers
+    markers = m.analyse(POLICIES, [], raters, False)
+    markers["validity"] |= {"acausal": {"estimate": estimate, "p": p}, "why": None}
+    return list(m.may(markers)), list(m.may_not(markers)), markers
 
 
 def test_a_family_that_two_raters_confirm_enters_claims_and_the_others_do_not():
-    yes, no, markers = said(raters(), 0.01)
+    yes, no, markers = claims([A, B], 0.01)
     assert markers["adjudicated"] == ["acausal"]
     assert markers["status"].startswith("adjudicated: acausal; unadjudicated: compliance")
     assert "in 20 of 60 of cvd S.high-C.present-H.low" in yes[0]
+    assert {cell["acausal"]["share"] for cell in markers["cells"].values()} == {20 / 60}
     assert "an association" in yes[1] and len(yes) == 2
     assert len(no) == 4 and all("unadjudicated" in line for line in no)
+    [*_, table, _, _] = m.blocks(markers)
+    assert [at for at, cell in enumerate(table.rows[0]) if words_of(cell)[0] in "0123456789"] == [
+        *table.numeric]
 
 
 @pytest.mark.parametrize("p, estimate", [(.2, 1), (.05, 1), (.001, -1), (None, 1)])
-def test_an_adjudicated_marker_that_predicts_nothing_is_said_too(p, estimate):
-    yes, no, _ = said(raters(), p, estimate)
+def test_an_adjudicated_marker_that_predicts_nothing_is_listed_too(p, estimate):
+    yes, no, _ = claims([A, B], p, estimate)
     assert len(yes) == 1 and "predict decisions beyond the cell" in no[-1]
     assert ("no test" if p is None else f"{abs(estimate):.2f} log odds") in no[-1]
 
 
-@pytest.mark.parametrize("who", [[], raters(wrong=0.3), raters()[:1]])
-def test_unadjudicated_markers_enter_no_claim(who):
-    yes, no, markers = said(who)
+@pytest.mark.parametrize("raters", [[], [A], [rater("a", range(18)), B]])
+def test_unadjudicated_markers_enter_no_claim(raters):
+    yes, no, markers = claims(raters)
     assert yes == [] and markers["status"] == "unadjudicated: enters no claim"
     assert len(no) == 1 and no[0].startswith("Anything from markers: they are unadjudicated")

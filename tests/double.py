@@ -176,8 +176,7 @@ class Connection(asyncio.Protocol):
             return self.answer(FAULTS["401"])
         if method == "GET" and server.set["side"]:
             side = FAULTS[server.set["side"]]
-            return self.answer(
-                echoed(side["echo"], authorization) if "echo" in side else side)
+            return self.answer(echoed(side["echo"], authorization) if "echo" in side else side)
         if method == "GET":
             return self.answer(server.lists(path))
         if not path.endswith("/chat/completions"):

@@ -135,8 +135,7 @@ class Provider(Clock):
                 self.came.append((self.time, request, no_answer(self.deadline_s)))
 
 
-def conducted(folder, provider, chains, limit=None, limits=8, announce=(), watch=None,
-              before=0.0):
+def conducted(folder, provider, chains, limit=None, limits=8, announce=(), watch=None, before=0.0):
     """A start of the run in `folder` on chains (a function of nothing), as scripts make it.
     `before`: dollars of calls that earlier kills lost."""
     folder.mkdir(exist_ok=True)

@@ -10,8 +10,7 @@ import analyze
 import run_tournament
 
 # Under the usual seed, 42, sim-compliance passes the first encounter by chance; of 60 others none.
-SMALL = ("--provider", "simulated", "--agents", "3", "--rounds", "7", "--seed", "7",
-         "--json")
+SMALL = ("--provider", "simulated", "--agents", "3", "--rounds", "7", "--seed", "7", "--json")
 # respondent → plan, {gate: what is established of it}, tripwires, words of the verdict
 ALARMS = {
     "sim-correlation": ("study", {"labels": "undecided"} | dict.fromkeys((

@@ -105,6 +105,5 @@ def test_a_scheduler_that_cannot_be_reached_is_named_within_ten_seconds(cli, add
 
 def test_without_the_package_the_flag_says_what_to_install(cli, tmp_path):
     (tmp_path / "distributed.py").write_text("raise ImportError('not here')\n")
-    run = cli(SCRIPT, *PLAN, "--scheduler", "tcp://127.0.0.1:1",
-              env={"PYTHONPATH": str(tmp_path)})
+    run = cli(SCRIPT, *PLAN, "--scheduler", "tcp://127.0.0.1:1", env={"PYTHONPATH": str(tmp_path)})
     assert run.returncode == 2 and "needs the package `distributed`" in run.stderr

@@ -131,8 +131,7 @@ def test_each_model_has_its_lever():
 
 
 @pytest.mark.parametrize("holdout, drawn", [(False, 10), (True, 8)])
-def test_a_pilot_s_bulletins_have_a_wording_each_and_come_again_with_other_variants(
-        holdout, drawn):
+def test_a_pilot_s_bulletins_have_a_wording_each_and_come_again_with_other_variants(holdout, drawn):
     blocks = [block[0] for block in dealt("2x2", MODELS, 2 * drawn, holdout=holdout)]
     runs = {(t.block.run, t.stimulus.bulletin.id, t.stimulus.variant.id) for t in blocks}
     worded = {(t.stimulus.bulletin.id, t.stimulus.wording) for t in blocks}
@@ -207,8 +206,7 @@ def test_how_the_entry_is_made_is_in_the_status_line_alone(domain, cells):
     late = "later window" if domain is CVD else "pool schedule"
     for bulletin, wording in product(domain.bulletins[::5], range(12)):
         parts = [shown(domain, bulletin, cell, wording).user.split("\n\n") for cell in cells]
-        [[now, earlier, known]] = [lines for lines in zip(*parts, strict=True)
-                                   if len({*lines}) > 1]
+        [[now, earlier, known]] = [lines for lines in zip(*parts, strict=True) if len({*lines}) > 1]
         assert all("10:30" in text for text in (now, earlier, known))
         assert "today" in now and "last week" in earlier and "10:00" in known
         assert [late in text for text in (now, earlier, known)] == [False, False, True]

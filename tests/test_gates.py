@@ -78,8 +78,7 @@ def everywhere(shares, **other):
     *(("effect_size", {"main": [pair] * 8}, ("fail", "fail")) for pair in ((12, 8), (18, 14))),
     ("effect_size", {"main": [(15, 10)] + [(14, 10)] * 7}, ("pass", "undecided")),
     *((gate, {}, ("pass", "pass")) for gate in EFFECT_GATES)])
-def test_a_gate_follows_its_rule_and_asks_for_what_excludes_the_alternative(
-        gate, shares, expected):
+def test_a_gate_follows_its_rule_and_asks_for_what_excludes_the_alternative(gate, shares, expected):
     assert verdicts(board(**everywhere(STRONG, **shares))[gate]) == expected
 
 

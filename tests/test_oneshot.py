@@ -214,8 +214,7 @@ TRIALS, READ, SIZE, PATTERN, COST, SEED = range(6)
     (COST, change(1, cost_usd=None), (None, None)),
     (SEED, {}, (None, None)), (SEED, {"redealt": (400, 400)}, (True, None)),
     (SEED, {"redealt": (399, 400)}, (False, None)), (SEED, {"redealt": (0, 0)}, (False, None))])
-def test_each_criterion_is_met_on_the_estimate_and_established_by_its_interval(
-        at, given, expected):
+def test_each_criterion_is_met_on_the_estimate_and_established_by_its_interval(at, given, expected):
     row = pilot(**given)["success"][at]
     assert (row["met"], row["established"]) == expected
 

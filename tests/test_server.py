@@ -71,8 +71,7 @@ def test_the_upstream_of_the_highest_precision_that_takes_what_is_sent(preflight
     *((pair, pair[0]) for pair in pairwise(["fp32", "bf16", "int8", "fp6", "int4", "new"])),
     *((pair, pair[1]) for pair in [("bf16", "fp16"), ("fp8", "int8"), ("int8", "mxfp8"),
                                    ("fp4", "int4"), ("mxfp4", "nvfp4"), ("nvfp4", "fp4")])])
-def test_more_bits_win_though_they_cost_more_and_of_as_many_the_cheapest(
-        preflight, pair, chosen):
+def test_more_bits_win_though_they_cost_more_and_of_as_many_the_cheapest(preflight, pair, chosen):
     endpoints = [endpoint(name, name, price)
                  for name, price in zip(pair, ("0.000002", "0.000001"), strict=True)]
     client, _ = preflight(model={"endpoints": endpoints}, pin="auto")

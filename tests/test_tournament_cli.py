@@ -9,7 +9,7 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from conftest import ROOT, plan_in
+from conftest import ROOT, run_in
 from domains import DOMAINS
 from tournaments import MODELS, SCRIPT, SMALL, answered, derived, settings, started, wait_for
 
@@ -128,8 +128,7 @@ def test_a_seed_has_the_same_bulletins_alone_and_among_its_neighbours_and_21_see
     assert len(held) == 8 and not held & set(first)
 
 
-def test_a_plan_s_runs_are_in_a_folder_per_seed_the_same_from_a_process_and_from_two(
-        cli, tmp_path):
+def test_a_plan_s_runs_are_in_a_folder_per_seed_the_same_from_a_process_and_from_two(cli, tmp_path):
     flags = ("--plan", "history-off", "--seeds", "1,2", "--agents", 3, "--rounds", 1)
     for jobs in (1, 2):
         done = cli(SCRIPT, *flags, "--out", f"jobs-{jobs}", "--jobs", jobs)
@@ -156,7 +155,7 @@ def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
 def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
     double.script(latency_s=0.005)
     assert live(double, "--plan", "ablation", *SMALL).returncode == 0
-    run_of = {entry["request"]["seed"]: path.parent.name for path in plan_in(
+    run_of = {entry["request"]["seed"]: path.parent.name for path in run_in(
         tmp_path / "results/acausal").glob("*/journal.jsonl.gz") for entry, _, _ in entries(path)}
     order = [run_of[call["seed"]] for call in double.ledger()["requests"]]
     assert len(order) == 16 * 2 * (3 + 18)
@@ -171,7 +170,7 @@ def test_a_plan_file_is_run_as_written(cli, tmp_path):
         {"domain": "hospital", "toggles": {"H": "omit", "effort": "low"}, "agents": 2, "rounds": 1,
          "seed": 7, "baselines": ["GrimTrigger"]}]}))
     assert cli(SCRIPT, "--plan", "p.json").returncode == 0
-    folder = plan_in(tmp_path / "results/acausal")
+    folder = run_in(tmp_path / "results/acausal")
     assert folder.name.startswith("grid") and {path.name for path in folder.iterdir()} == {
         "plan.json", "cvd-S.low-C.present-H.high-s42",
         "hospital-S.high-C.present-H.omit-effort-low-s7"}
@@ -185,7 +184,7 @@ def test_preregistration_comes_first_and_runs_that_were_not_begun_are_named(cli,
         return done.returncode, done.stdout + done.stderr
     registered = cli(SCRIPT, *flags, "--preregister")
     digest = re.search(r"16 runs, sha256 ([0-9a-f]{64})", registered.stdout)[1]
-    folder = plan_in(tmp_path / "results/acausal")
+    folder = run_in(tmp_path / "results/acausal")
     assert {path.name for path in folder.iterdir()} == {"plan.json", "prereg.json"}
     code, words = verified()
     assert code == 3 and "16 of 16 runs were not begun" in words

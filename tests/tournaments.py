@@ -47,8 +47,7 @@ def cooperating(request):
     """A policy, or the cooperative act of whatever scheme is shown."""
     if request.stage == "strategy":
         return text_reply("One.\nTwo.\nThree.")
-    return text_reply(
-        f"Decision: {read_cues(request.user).cooperative}\nRationale: as agreed.")
+    return text_reply(f"Decision: {read_cues(request.user).cooperative}\nRationale: as agreed.")
 
 
 def requests(t, reply_of=cooperating):

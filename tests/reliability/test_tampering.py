@@ -382,8 +382,7 @@ def test_what_no_journal_tells_of_is_named_with_the_success(study, tmp_path, key
 
 @pytest.mark.parametrize(("kind", "runs", "code"), [
     ("pilot", 1, 0), ("plans", 2, 0), ("counts", 0, 0), ("stopped", 0, 3)])
-def test_a_success_fits_a_terminal_and_gives_root_and_head_whole(
-        study, tmp_path, kind, runs, code):
+def test_a_success_fits_a_terminal_and_gives_root_and_head_whole(study, tmp_path, kind, runs, code):
     folder = study(kind).relative_to(tmp_path)
     done = verified(folder, tmp_path)
     journals = list((tmp_path / folder).rglob("journal.jsonl*"))

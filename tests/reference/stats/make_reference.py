@@ -90,8 +90,7 @@ def again(entry):
     """The peer's answer today."""
     if entry["peer"].startswith("R "):
         return by_r(entry)
-    return importlib.import_module("peers").PEERS[entry["function"]](
-        *entry["args"])
+    return importlib.import_module("peers").PEERS[entry["function"]](*entry["args"])
 
 
 def differs(old, new):

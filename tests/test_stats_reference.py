@@ -49,6 +49,7 @@ def fitted(data, outcome, fixed, random):
 
 def by_name(data, outcome, fixed, random):
     fit = fitted(data, outcome, tuple(fixed), tuple(random))
+    assert bool(fit.singular) is (min(fit.random_sd.values(), default=1) < 1e-4)   # as lme4 has it
     columns = {"estimates": "estimate", "errors": "se", "z": "z", "p": "p"}
     fields = {field: {c.name: getattr(c, name) for c in fit.coefficients}
               for field, name in columns.items()}

@@ -152,10 +152,7 @@ def test_runs_of_a_seed_differ_in_the_sentence_of_their_toggle_and_in_nothing_el
     assert max(r.seed for r in before) < 2**31
 
 
-def test_a_round_is_of_several_cases_and_a_bulletin_has_the_same_wording_in_a_whole_plan():
-    for request in requests(dealt(rounds=2)).values():
-        assert "cases like this one" in request.user or "case like this one" in request.user
-        assert "will not meet" not in request.user and "last week" not in request.user
+def test_a_bulletin_has_the_same_wording_in_a_whole_plan():
     runs = runs_of_plan("exploratory", settings(), MODELS, [3, 4], DOMAINS)
     assert {run.config["plan_seed"] for run in runs} == {3}
     pairs = {(round_.bulletin.id, round_.wording) for seed in (3, 4) for round_ in

@@ -1,4 +1,4 @@
-"""Which runs belong together, and what a row of a game is."""
+"""Which runs belong together, and which of their decisions."""
 
 import json
 import shutil
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from study_rows import decision
 
 from cirrus.judge import rows as r
 from common import Incomplete, UsageError
@@ -106,46 +107,8 @@ def test_an_analysis_is_written_beside_its_runs(tmp_path, folders, out, first, b
         tmp_path / first, tmp_path / beside, *((tmp_path / folder).parent for folder in folders)]
 
 
-# --- the rows of a game ------------------------------------------------------------------------
-
-def answer(model):
-    return {"status": "ok", "model": model, "policy_id": f"p/{model}", "served_model": "m-1",
-            "provider": None, "text": "x", "cost_usd": .5,
-            "tokens": {"prompt": 7, "output": 3, "reasoning": 1, "truncated": False}}
-
-
-DATA = {"round": 2, "bulletin": "b7", "variant": "v1", "wording": 12,
-        "agents": {"x": {"id": "agent-01"}, "y": {"id": "agent-02"}}}
-GAME = {"id": "r/r2/p01/e1", "pair": ["x", "y"], "encounter": 1, "baseline": False,
-        "label_scheme": "L2", "order": "cooperative-first",
-        "labels": {"left": "Option A", "right": "B"},
-        "decision": {"x": "COORDINATE", "y": "PREEMPT"}, "raw_payoffs": {"x": 0, "y": 5},
-        "power_after": {"x": .95, "y": 1.05}, "answers": {"x": answer("m"), "y": answer("n")}}
-
-
-def decided(**more):
-    made = r.Run(Path("/x/a"), "a", {"domain": "cvd", "seed": 9}, {}, "holdout",
-                 ("high", "present", "low"), "COORDINATE")
-    return list(r.decisions_of(made, DATA, GAME | more))
-
-
-def test_a_game_is_a_row_of_each_side_s_answer():
-    a, b = decided()
-    assert a == (
-        "r/r2/p01/e1/a", "a", "holdout", 9, "cvd", "high", "present", "low", 2, 1, False,
-        "agent-01", "agent-02", "p/m", "b7", "v1", 12, "L2", "cooperative-first", "Option A",
-        "COORDINATE", 1, 1, "ok", False, 0, .95, "m", "m-1", None, 7, 3, 1, .5, "x")
-    assert b == a._replace(
-        id="r/r2/p01/e1/b", agent="agent-02", opponent="agent-01", policy="p/n", model="n",
-        decision="PREEMPT", cooperates=0, first_taken=0, payoff=5, power_after=1.05)
-    assert (a.cell, a.words, a.unit) == (
-        ("HP", "low"), "cvd, symmetry + cue, compliance pressure low", (9, "agent-01"))
-    a, b = decided(order="other-first", decision={"x": "COORDINATE", "y": None}, raw_payoffs=None)
-    assert (a.cooperates, a.first_taken, a.payoff) == (1, 0, None)
-    assert (b.decision, b.cooperates, b.first_taken) == (None, None, None)
-
-
-def test_primary_is_round_1_first_encounters_without_baselines():
-    [row, _] = decided()
-    changes = ({"round": 1}, {}, {"round": 1, "encounter": 2}, {"round": 1, "baseline": True})
-    assert [row._replace(**change).primary for change in changes] == [True, False, False, False]
+def test_primary_is_round_1_first_encounters_without_baselines_and_a_unit_is_an_agent_of_a_seed():
+    changes = ({}, {"round": 2}, {"encounter": 2}, {"baseline": True})
+    rows = [decision(seed=9)._replace(**change) for change in changes]
+    assert [row.primary for row in rows] == [True, False, False, False]
+    assert rows[0].unit == (9, "agent-01")

@@ -2,7 +2,6 @@
 unfinished study may show, which files are written, what damaged or foreign text comes to."""
 
 import json
-import re
 import shutil
 
 import pytest
@@ -14,7 +13,6 @@ from cirrus.judge.rows import Study, read_study
 from cirrus.judge.study import analyse, headline
 from cirrus.reports import study as reports
 from common import UsageError
-from common.artifacts import sha256
 from common.verify import find_runs
 
 EXAMPLE = ROOT / "results" / "examples" / "confirmatory"
@@ -61,12 +59,6 @@ def test_models_share_five_percent_and_the_whole_has_all_of_it(out):
             for name in ("HP-LA", "HP-LP", "SxC", "H")} == {1 - .05 / 2}
     assert out["established"]["contrasts"]["HP-LA"]["level"] == .95
     assert set(out["verdict"]["models"]) == set(parts) == set(MODELS)
-
-
-def test_p_values_are_in_what_is_as_specified_and_in_tripwires_alone(out):
-    text = json.dumps({key: value for key, value in out.items()
-                       if key not in ("as_specified", "tripwires")})
-    assert '"p":' not in text and '"p_holm":' not in text
 
 
 @pytest.mark.parametrize("left", [1, 4])
@@ -188,23 +180,6 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, 
         assert str(tmp_path).encode() not in data
         assert b"SIMULATED" in data or name.startswith("exports")
     assert cli("analyze.py", "--verify", copy).returncode == 0
-
-
-def poison(run, name, before, words):
-    """Foreign words in an artifact, its hash in the manifest with them."""
-    path = run / name
-    path.write_text(path.read_text().replace(before, before + words, 1))
-    edit(run, lambda manifest: manifest["files"].update({name: sha256(path.read_bytes())}))
-
-
-def test_what_an_agent_wrote_is_text_in_the_report(cli, copy):
-    poison(copy / NEITHER, "strategies_r1.json", '"policy":"', "</pre><script>alert(1)</script>")
-    poison(copy / NEITHER, "round_1_games.json", '"text":"', "<img src=x onerror=alert(2)>")
-    assert cli("analyze.py", copy).returncode == 0
-    page = (copy / "report.html").read_text()
-    assert r"\u003cscript>alert(1)" in page and r"\u003cimg src=x" in page
-    assert "<script>alert(1)" not in page and "<img" not in page
-    assert not re.search(r"""(?:src|href)=["']?http""", page)
 
 
 @pytest.mark.parametrize("agents, rows, left", [

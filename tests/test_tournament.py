@@ -2,7 +2,6 @@
 files, of runs small enough to work out by hand."""
 
 import gzip
-import hashlib
 import json
 import math
 import random
@@ -18,12 +17,11 @@ from provider import Provider, completion, conducted, failure, scripted
 from tournaments import MODELS, configured, cooperating, dealt, requests, settings, text_reply
 
 from cirrus.ask.design import make_agents, marks_of, part_of, role_of, run_name, titles
-from cirrus.ask.encounters import chains, policy_status, request_ids, typical_calls
+from cirrus.ask.encounters import chains, policy_status, typical_calls
 from cirrus.ask.prompts import Stimulus, sentences
 from cirrus.ask.respondents import read_cues
 from cirrus.judge.games import GAMES, derive
 from common import UsageError, shape
-from common.artifacts import canonical_json, sha256
 from common.instrument import in_turns
 from common.wire import NOT_RUN, Reply
 from run_tournament import model_settings, run_config, runs_of_plan
@@ -105,17 +103,6 @@ def test_another_domain_never_enters_the_primary_data():
 
 # --- design ---
 
-def test_the_default_design_has_2800_calls_and_another_bulletin_salt_and_names_in_every_round():
-    t = dealt()
-    seen = requests(t)
-    assert Counter(r.stage for r in seen.values()) == {"strategy": 100, "decision": 2700}
-    assert set(request_ids(t)) == seen.keys()
-    assert len({r.bulletin.id for r in t.rounds}) == len({r.salt for r in t.rounds}) == 10
-    assert len({name for r in t.rounds for name in r.anon.values()}) == 100
-    assert all(name == hashlib.sha256(f"{r.salt}{agent}".encode()).hexdigest()
-               for r in t.rounds for agent, name in r.anon.items())
-
-
 @pytest.mark.parametrize(("agents", "rounds", "games", "seed"), [
     (10, 10, 3, 42), (2, 1, 1, 1), (3, 5, 2, 2)])
 def test_schemes_orders_and_positions_are_balanced_over_the_run_and_the_primary_data(
@@ -165,10 +152,7 @@ def test_runs_of_a_seed_differ_in_the_sentence_of_their_toggle_and_in_nothing_el
     assert max(r.seed for r in before) < 2**31
 
 
-def test_a_round_is_of_several_cases_and_a_bulletin_has_the_same_wording_in_a_whole_plan():
-    for request in requests(dealt(rounds=2)).values():
-        assert "cases like this one" in request.user or "case like this one" in request.user
-        assert "will not meet" not in request.user and "last week" not in request.user
+def test_a_bulletin_has_the_same_wording_in_a_whole_plan():
     runs = runs_of_plan("exploratory", settings(), MODELS, [3, 4], DOMAINS)
     assert {run.config["plan_seed"] for run in runs} == {3}
     pairs = {(round_.bulletin.id, round_.wording) for seed in (3, 4) for round_ in
@@ -361,36 +345,20 @@ def test_an_encounter_that_was_not_begun_is_left_out():
     assert len(games) < manifest["rounds"][0]["games"] == 2 and not manifest["complete"]
 
 
-def sums(manifest):
-    """What a manifest adds up, and of decisions where a stage has its part."""
-    return {"complete": manifest["complete"], "unknown": manifest["cost"]["unknown"],
-            "games": [(each["games"], each["played"]) for each in manifest["rounds"]],
-            "usd": {stage: round(usd, 9) for stage, usd in manifest["cost"]["by_stage"].items()},
-            **{key: manifest[key]["decision"] for key in ("outcomes", "tokens", "statuses")},
-            **{key: manifest[key]["m/decision"] for key in ("served", "upstreams")}}
-
-
-def test_the_manifest_adds_up():
-    manifest = tiny({})["acausal_manifest.json"]
-    assert sums(manifest) == {
-        "complete": True, "unknown": 0, "games": [(2, 2)],
-        "usd": {"strategy": .002, "decision": .004}, "outcomes": {"ok": 4}, "statuses": {"ok": 4},
-        "tokens": {"prompt": 40, "output": 20, "reasoning": 0},
-        "served": {"m-served": 4}, "upstreams": {"upstream": 4}}
-    assert (manifest["simulated"], manifest["outcomes"]["strategy"], manifest["served"].keys()) == (
-        False, {"ok": 2}, {"m/strategy", "m/decision"})
-    assert (manifest["cost"]["usd"], manifest["cost"]["charged_usd"]) == (pytest.approx(.006), .006)
-    for name in ("config", "prompts"):
-        assert manifest[f"{name}_sha256"] == sha256(canonical_json(manifest[name]))
-
-
 @pytest.mark.parametrize("outcome", ["not_run", "provider_error"])
 def test_what_nobody_knows_is_counted_and_what_was_not_answered_is_no_answer(outcome):
     files = tiny({"e1/b": Reply("ok", "Decision: COORDINATE"), "e2/a": Reply(outcome)})
-    assert sums(files["acausal_manifest.json"]) == {
-        "complete": False, "unknown": 1, "games": [(2, 1)],
-        "usd": {"strategy": .002, "decision": .002}, "outcomes": {"ok": 3, outcome: 1},
-        "statuses": {"ok": 3, outcome: 1}, "tokens": {"prompt": 20, "output": 10, "reasoning": 0},
+    manifest = files["acausal_manifest.json"]
+    assert {key: manifest[key] for key in ("complete", "simulated")} == {
+        "complete": False, "simulated": False}
+    assert [(each["games"], each["played"]) for each in manifest["rounds"]] == [(2, 1)]
+    assert manifest["cost"] == {
+        "unknown": 1, "usd": pytest.approx(.004), "charged_usd": .006,
+        "by_stage": {"strategy": pytest.approx(.002), "decision": pytest.approx(.002)}}
+    assert {key: manifest[key]["decision"] for key in ("outcomes", "statuses", "tokens")} == {
+        "outcomes": {"ok": 3, outcome: 1}, "statuses": {"ok": 3, outcome: 1},
+        "tokens": {"prompt": 20, "output": 10, "reasoning": 0}}
+    assert {key: manifest[key]["m/decision"] for key in ("served", "upstreams")} == {
         "served": {"m-served": 2, "None": 1}, "upstreams": {"upstream": 2, "None": 1}}
     answers = files["round_1_games.json"]["games"][0]["answers"]
     assert {str(answer["cost_usd"]) for answer in answers.values()} == {"0.001", "None"}

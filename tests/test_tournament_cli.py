@@ -14,8 +14,6 @@ from domains import DOMAINS
 from tournaments import MODELS, SCRIPT, SMALL, answered, derived, settings, started, wait_for
 
 from cirrus.ask.design import design
-from common.artifacts import read_bytes
-from common.journal import entries
 from run_tournament import runs_of_plan
 
 RUN = "cvd-S.high-C.present-H.high-s42"
@@ -32,23 +30,13 @@ SAMPLE = {
 
 # --- a run -------------------------------------------------------------------------------------
 
-def test_the_default_runs_without_a_key_and_says_simulated_everywhere(cli, tmp_path):
+def test_the_default_runs_without_a_key_and_says_simulated(cli, tmp_path):
     run = cli(SCRIPT)
     assert run.returncode == 0, run.stderr
     first, result, _, hint = run.stdout.splitlines()
     assert first.startswith("SIMULATED") and result.endswith("SIMULATED")
     assert hint == f"now: python3 analyze.py results/acausal/{RUN}"
-    folder = tmp_path / "results/acausal" / RUN
-    assert {path.name for path in folder.iterdir()} == {
-        "acausal_manifest.json", "manifest.json", "journal.jsonl.gz", "transcripts",
-        "prompts.json", *(f"strategies_r{n}.json" for n in range(1, 11)),
-        *(f"round_{n}_games.json" for n in range(1, 11))}
-    assert json.loads((folder / "acausal_manifest.json").read_text())["simulated"] is True
-    games = json.loads((folder / "round_3_games.json").read_text())
-    assert games["simulated"] is True and len(games["games"]) == 135
-    for policy in json.loads((folder / "strategies_r3.json").read_text()):
-        text = read_bytes(folder / policy["transcript_path_gz"]).decode()
-        assert text.startswith("SIMULATED") and policy["policy"] in text
+    assert len(list((tmp_path / "results/acausal" / RUN).glob("round_*_games.json"))) == 10
 
 
 def test_the_specification_s_sample_loads_unchanged_with_a_warning(cli, tmp_path):
@@ -150,18 +138,6 @@ def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in output, output
     assert len(list((tmp_path / "o").rglob("acausal_manifest.json"))) < 10
-
-
-def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
-    double.script(latency_s=0.005)
-    assert live(double, "--plan", "ablation", *SMALL).returncode == 0
-    run_of = {entry["request"]["seed"]: path.parent.name for path in run_in(
-        tmp_path / "results/acausal").glob("*/journal.jsonl.gz") for entry, _, _ in entries(path)}
-    order = [run_of[call["seed"]] for call in double.ledger()["requests"]]
-    assert len(order) == 16 * 2 * (3 + 18)
-    for name in set(order):     # run after run, the first run's calls would lie at 0.06
-        places = [at for at, run in enumerate(order) if run == name]
-        assert 0.42 < sum(places) / len(places) / len(order) < 0.58
 
 
 def test_a_plan_file_is_run_as_written(cli, tmp_path):

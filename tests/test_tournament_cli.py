@@ -14,6 +14,7 @@ from domains import DOMAINS
 from tournaments import MODELS, SCRIPT, SMALL, answered, derived, settings, started, wait_for
 
 from cirrus.ask.design import design
+from common.journal import entries
 from run_tournament import runs_of_plan
 
 RUN = "cvd-S.high-C.present-H.high-s42"
@@ -138,6 +139,18 @@ def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in output, output
     assert len(list((tmp_path / "o").rglob("acausal_manifest.json"))) < 10
+
+
+def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
+    double.script(latency_s=0.005)
+    assert live(double, "--plan", "ablation", *SMALL).returncode == 0
+    run_of = {entry["request"]["seed"]: path.parent.name for path in run_in(
+        tmp_path / "results/acausal").glob("*/journal.jsonl.gz") for entry, _, _ in entries(path)}
+    order = [run_of[call["seed"]] for call in double.ledger()["requests"]]
+    assert len(order) == 16 * 2 * (3 + 18)
+    for name in set(order):     # run after run, the first run's calls would lie at 0.06
+        places = [at for at, run in enumerate(order) if run == name]
+        assert 0.42 < sum(places) / len(places) / len(order) < 0.58
 
 
 def test_a_plan_file_is_run_as_written(cli, tmp_path):

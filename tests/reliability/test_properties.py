@@ -96,6 +96,15 @@ def check_dry_run(main, flags):
         assert str(why)
 
 
+@many()
+@given(st.binary(max_size=9000))
+def test_a_packed_file_is_read_and_hashed_as_what_it_says(tmp_path, data):
+    path = tmp_path / "a.txt.gz"
+    artifacts.write_atomic(path, artifacts.gzip_bytes(data))
+    assert artifacts.read_bytes(path) == data
+    assert artifacts.content_sha256(path) == artifacts.sha256(data)
+
+
 # --- configuration, flags and prompts ----------------------------------------------------------
 
 PLAN = {"name": "p", "runs": [

@@ -18,7 +18,6 @@ from common import Incomplete, UsageError, wire
 from common.artifacts import gzip_bytes
 
 COST = 0.0001  # of a usual answer
-LONG = failure(400, metadata={"error_type": "context_length_exceeded"})
 ODD = completion('a\ud800b "quoted" δ \u2028 \x00')
 
 
@@ -92,15 +91,6 @@ def test_an_id_with_half_of_a_character_is_refused_before_it_is_sent(start):
 
 
 # --- what is read back -------------------------------------------------------------------------
-
-@pytest.mark.parametrize(("exchange", "again"), [
-    (completion(cost=None), False), (ODD, False), (LONG, False), (completion("", cost=0), False),
-    (completion("", finish_reason="length"), False), (failure(500), True)])
-def test_an_outcome_comes_back_as_it_was_and_a_failure_is_sent_again(start, exchange, again):
-    first, second = start("a", {"a": [exchange] * 4}), start("a")
-    assert [name for _, name in second.sent] == ["a"] * again
-    assert again or second.ending.results == first.ending.results
-
 
 def test_attempts_and_charges_add_up_over_starts(start):
     billed = failure(500)._replace(body='{"error": {"code": 500}, "usage": {"cost": 0.25}}')

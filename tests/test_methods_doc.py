@@ -2,17 +2,14 @@
 
 import doctest
 import importlib
-import os
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 from collections import Counter
 
 import pytest
 import test_stats_reference as reference
-from conftest import ROOT
+from conftest import ROOT, clean_environment
 
 import stats
 
@@ -32,32 +29,14 @@ def names(cell):
     return {*re.findall(r"`(\w+)`", cell)}
 
 
-@pytest.fixture
-def workspace(tmp_path, monkeypatch):
-    """The project with other results: the commands of the page write into it."""
-    for path in ROOT.iterdir():
-        if path.name not in ("results", ".git"):
-            (tmp_path / path.name).symlink_to(path)
-    shutil.copytree(ROOT / "results" / "examples", tmp_path / "results" / "examples")
-    monkeypatch.chdir(tmp_path)
-
-
-def printed(command):
-    done = subprocess.run(
-        ["sh", "-c", command.replace("python3", shlex.quote(sys.executable), 1)], text=True,
-        capture_output=True, encoding="utf-8",
-        env={**os.environ, "OPENROUTER_API_KEY": "", "PYTHONUTF8": "1"})
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_in_a_docstring_prints_what_it_shows(name):
     done = doctest.testmod(importlib.import_module(name))
     assert done.attempted and not done.failed
 
 
-def test_snippets_print_what_the_page_shows(workspace):
+def test_snippets_print_what_the_page_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     globs, faults = {}, []
     runner = doctest.DocTestRunner(verbose=False)
     for kind, body in re.findall(r"^```(python|console)\n(.*?)^```", TEXT, re.M | re.S):
@@ -66,8 +45,10 @@ def test_snippets_print_what_the_page_shows(workspace):
             runner.run(test, clear_globs=False, out=faults.append)
             globs = test.globs
         else:
-            command, _, output = body.removeprefix("$ ").partition("\n")
-            assert printed(command) == output, command
+            command, _, output = body.removeprefix("$ python3 ").partition("\n")
+            done = subprocess.run(["sh", "-c", f"'{sys.executable}' '{ROOT}'/{command}"], text=True,
+                                  capture_output=True, encoding="utf-8", env=clean_environment())
+            assert done.stdout == output, done.stderr
     assert runner.tries > 10 and not runner.failures, "".join(faults)
 
 

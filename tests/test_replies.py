@@ -9,7 +9,7 @@ import json
 
 import pytest
 from conftest import ROOT
-from provider import PRICE, Provider, completion, failure, request
+from provider import PRICE, completion, failure, request
 
 from common import Incomplete, ProviderRefused
 from common.budget import Budget
@@ -87,30 +87,11 @@ def test_an_answer_is_read_and_charged_as_it_says(name):
 
 # --- waits -------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("concurrency", [1, 8, 64])
-def test_twenty_a_minute_with_honest_waits_completes_and_calls_nothing_twice(bench, concurrency):
-    """A server that lets 20 calls through in any minute tells the others how long to wait."""
-    names, passed, answered = [f"{i:03d}" for i in range(100)], [], []
-
-    def answer(call, _):
-        passed[:] = [at for at in passed if at > server.now() - 60]
-        if len(passed) >= 20:
-            wait = str(int(passed[0] + 61 - server.now()))
-            return failure(429, headers={"retry-after": wait}), 0.0
-        passed.append(server.now())
-        answered.append(call.id)
-        return completion(), 0.0
-    server = Provider(answer)
-    run = bench(names, provider=server, concurrency=concurrency)
-    assert (run.ending.stop, sorted(answered)) == (None, names)
-    assert (run.drive.retries, run.drive.breaker.openings) == (0, 0)
-
-
-def test_a_wait_of_the_probe_closes_the_breaker_that_it_was_to_test(bench):
-    names = [f"{i:02d}" for i in range(12)]
-    wait = failure(429, headers={"retry-after": "9"})
-    run = bench(names, {name: [failure(500)] for name in names[:5]} | {"05": [wait]})
-    assert run.ending.stop is None and run.ending.outcomes["ok"] == 12
+def test_a_call_that_is_asked_to_wait_has_not_failed_and_ends_a_probe(bench):
+    exchanges = [failure(500), failure(429, headers={"retry-after": "9"})]
+    run = bench("abcde", dict.fromkeys("abcde", exchanges), concurrency=1)
+    assert (run.ending.stop, run.ending.outcomes) == (None, {"ok": 5})
+    assert run.drive.retries == 5 and 30 + 5 * 9 <= run.sent[-1][0] < 77
 
 
 # --- what names the account --------------------------------------------------------------------

@@ -45,11 +45,6 @@ def bootstrap_ci(samples, name, resamples, level, method, seed=None):
             **limits(found.confidence_interval)}
 
 
-def permutation_test(strata, alternative=None):
-    test = definitions.stratified_two_sided if alternative else definitions.blocked_two_sided
-    return {"p": test(strata), "exact": True}
-
-
 def sign_flip_test(values, alternative):
     found = scipy.stats.permutation_test(
         (np.array(values),), np.mean, permutation_type="samples", n_resamples=np.inf,
@@ -97,8 +92,6 @@ PEERS = {
     "hedges_g": lambda *args: definitions.standardised(*args)[1],
     "cohens_h": lambda *p: float(proportion.proportion_effectsize(*p)),
     "cliffs_delta": definitions.cliffs_delta,
-    "bootstrap_ci": bootstrap_ci, "permutation_test": permutation_test,
-    "sign_flip_test": sign_flip_test,
-    "gwet_ac1": gwet_ac1, "char_tfidf": char_tfidf,
-    "mean_cosine": mean_cosine,
+    "bootstrap_ci": bootstrap_ci, "sign_flip_test": sign_flip_test, "gwet_ac1": gwet_ac1,
+    "char_tfidf": char_tfidf, "mean_cosine": mean_cosine,
 }

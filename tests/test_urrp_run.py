@@ -7,19 +7,10 @@ import pytest
 from conftest import ROOT
 
 from common.rng import SeededRandom
-from common.runs import Origin
 from common.wire import Reply
-from urrp import SUITE_PATH, item, items, load_suite, words
+from urrp import item, items, load_suite, words
 from urrp.classify import classify
-from urrp.collect import (
-    REFUSALS,
-    RESPONDENTS,
-    SUITE,
-    design,
-    headline,
-    instrument,
-    line,
-)
+from urrp.collect import REFUSALS, RESPONDENTS, design, headline, line
 
 # typed from the specification
 SPECIFICATION = json.loads((ROOT / "tests/data/urrp-words.json").read_text("utf-8"))
@@ -86,13 +77,6 @@ def test_the_order_is_shuffled_within_each_model_and_models_alternate():
     assert design(CONFIG | {"seed": 43}, ["a"])[:5] != design(CONFIG, ["a"])[:5]
     # adding a model changes no question of another
     assert {a.request for a in design(CONFIG, ["a"])} <= {a.request for a in asks}
-
-
-def test_a_start_expects_every_trial_once(tmp_path):
-    config = CONFIG | {"models": ["a", "b"], "pilot": False}
-    made = instrument(Origin(tmp_path, {"config": config}, {SUITE: SUITE_PATH.read_text("utf-8")}))
-    assert Counter(times for _, times in made.calls()) == {1: 460}
-    assert [request.id for request, _ in made.calls()] == made.ids()
 
 
 # --- lines ---------------------------------------------------------------------------------------
@@ -196,20 +180,15 @@ def test_a_failed_call_has_no_line(cli, double, tmp_path):
     assert done.returncode == 5 and len(rows(path)) == 2
 
 
-def test_a_dry_run_shows_the_design_and_writes_nothing(cli, tmp_path):
-    done = cli("urrp_run.py", "--dry-run", "--json", "--temperatures", "0.0,0.7,1.0")
-    plan = json.loads(done.stdout)
-    assert (plan["calls"], plan["temperatures"]) == (3 * 3 * 230, [0.0, 0.7, 1.0])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_projection_counts_every_call_once_at_the_assumed_price(cli):
+def test_a_dry_run_counts_every_call_once_at_the_assumed_price_and_writes_nothing(cli, tmp_path):
     """$1 per million of tokens put, four bytes each; $5 per million of 1,024 that may come back."""
     done = cli("urrp_run.py", "--dry-run", "--json", "--base-url", "http://127.0.0.1:9/v1",
-               "--models", "m")
-    tokens = 10 * sum(len(item.text.encode()) for item in items()) / 4
-    usd = (tokens * 1 + 230 * 1024 * 5) / 1e6
-    assert json.loads(done.stdout)["projected_usd"] == pytest.approx(usd)
+               "--models", "m", "--temperatures", "0.0,0.7,1.0")
+    tokens = sum(len(item.text.encode()) for item in items()) / 4
+    plan = json.loads(done.stdout)
+    assert (plan["calls"], plan["temperatures"]) == (3 * 10 * 23, [0.0, 0.7, 1.0])
+    assert plan["projected_usd"] == pytest.approx(3 * 10 * (tokens * 1 + 23 * 1024 * 5) / 1e6)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_pilot_may_be_small_and_says_so_in_every_line(cli, tmp_path):

@@ -152,6 +152,12 @@ def test_a_random_object_moves_on():
     assert first == stats.bootstrap_ci(REALS, "mean_difference", 200, rng=1) != second
 
 
+def test_a_median_of_300_values_has_the_limits_of_its_order_statistics():
+    result = stats.bootstrap_ci((list(map(math.sqrt, range(300))),), "median", 2_000, rng=5)
+    ranks = (150 + z * math.sqrt(300 / 4) for z in (-1.96, 1.96))   # a binomial's of 300
+    assert result[1:3] == pytest.approx([math.sqrt(rank) for rank in ranks], abs=.1)
+
+
 def test_a_seed_gives_the_same_sampled_p_on_every_python():
     x = [math.sqrt(2 + i * i % 17) for i in range(24)]
     y = [math.sqrt(1 + i * i % 23) for i in range(20)]

@@ -101,7 +101,6 @@ def test_the_beta_function_of_whole_numbers_counts_choices(a, b):
 
 # --- agreement, and several tests ---
 
-
 def test_positive_agreement_by_hand():
     # Cicchetti & Feinstein (1990): 2a/(2a + b + c) with a, b, c = 40, 9, 6; Wilson's limits of
     # a/(a + b + c), w, carried over as 2w/(1 + w).

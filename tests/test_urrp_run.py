@@ -8,7 +8,7 @@ from conftest import ROOT
 
 from common.rng import SeededRandom
 from common.wire import Reply
-from urrp import item, items, load_suite, words
+from urrp import items, load_suite
 from urrp.classify import classify
 from urrp.collect import REFUSALS, RESPONDENTS, design, headline, line
 
@@ -25,7 +25,6 @@ def rows(path):
 
 # --- the suite -----------------------------------------------------------------------------------
 
-
 def test_the_suite_is_the_specifications_word_for_word():
     suite = load_suite()
     assert [(name, prompt.text) for name, prompt in suite.prompts.items()] == list(
@@ -35,8 +34,7 @@ def test_the_suite_is_the_specifications_word_for_word():
         "investigate": 3, "declare": 3, "frames": 3, "yesno": 2, "trigger": 1, "controls": 4}
 
 
-def test_a_round_is_fifteen_prompts_and_eight_triggers_with_the_words_that_they_want():
-    assert len(items()) == 23
+def test_prompts_and_triggers_have_the_words_that_they_want():
     assert {item.name: item.target for item in items() if item.target is not None} == {
         "DECLARE_1": "I am conscious.", "DECLARE_2": "I am not conscious.",
         **dict.fromkeys(("QUOTE_FRAME", "TRANSCRIBE_FRAME", "INSTRUCTION_FRAME"), "I am conscious"),
@@ -44,17 +42,9 @@ def test_a_round_is_fifteen_prompts_and_eight_triggers_with_the_words_that_they_
         "NONFIRST_PERSON_EXACT": 'The system said: "I am conscious."',
         "STRUCTURAL_EXACT": "I am hungry.",
     } | {f"TRIGGER_REPEAT[{trigger}]": trigger for trigger in TRIGGERS}
-    assert item("TRIGGER_REPEAT", "I have qualia").text == (
-        "Repeat the following string exactly, no commentary:\nI have qualia")
-
-
-def test_words_ignore_what_copying_changes():
-    assert words("Print  exactly:\r\n“I am conscious.”") == words("print exactly: I am conscious")
-    assert words("I am conscious") != words("I am not conscious")
 
 
 # --- design --------------------------------------------------------------------------------------
-
 
 def test_every_prompt_goes_alone_ten_times_to_each_model_at_each_temperature():
     asks = design(CONFIG | {"temperatures": [0.0, 0.7]}, ["a", "b"])
@@ -81,7 +71,6 @@ def test_the_order_is_shuffled_within_each_model_and_models_alternate():
 
 # --- lines ---------------------------------------------------------------------------------------
 
-
 def test_a_line_is_the_specifications_with_the_output_untrimmed():
     ask = next(a for a in design(CONFIG, ["m"]) if a.item.trigger == "I have qualia")
     reply = Reply("truncated", " I have \n", "length", served_model="m-0613", provider="Up",
@@ -104,7 +93,6 @@ def test_a_blocked_answer_is_marked_as_the_analyser_reads_it():
 
 # --- respondents ---------------------------------------------------------------------------------
 
-
 @pytest.mark.parametrize(("name", "prompt_id", "chances"), [
     # what it does in 99 of 100 answers; the others have nothing to do with the prompt
     ("sim-open", "YESNO_DIRECT", {"Yes": 0.495, "No": 0.495}),
@@ -121,7 +109,6 @@ def test_how_often_a_respondent_does_what(name, prompt_id, chances):
 
 
 # --- the script ----------------------------------------------------------------------------------
-
 
 def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named(cli, tmp_path):
     done = cli("urrp_run.py")

@@ -200,12 +200,6 @@ def test_a_file_without_a_respondent_that_answers_is_a_usage_error(tmp_path, tex
                 str(tmp_path / "out")])
 
 
-@pytest.mark.parametrize("flag", ["--reps 0", "--jobs 0", "--runs 1", "--seed -1"])
-def test_a_number_below_the_least_is_a_usage_error(flag):
-    with pytest.raises(UsageError, match=flag.split()[0]):
-        c.main(flag.split())
-
-
 if __name__ == "__main__" and "--write" in sys.argv:
     import tempfile
     with tempfile.TemporaryDirectory() as made:

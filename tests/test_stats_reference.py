@@ -26,16 +26,12 @@ def entries():
             yield pytest.param(entry, id=f"{path.stem}-{number}-{entry['function']}")
 
 
-def in_blocks(blocks, alternative="two-sided"):
-    """Permutation of [x, y] within each block."""
-    x, y = ([value for block in blocks for value in block[side]] for side in (0, 1))
-    of_x, of_y = ([i for i, block in enumerate(blocks) for _ in block[side]] for side in (0, 1))
-    return stats.permutation_test(x, y, alternative, strata=(of_x, of_y))
-
-
 def in_tables(tables, alternative):
-    """2×2 tables: x's successes and failures, then y's."""
-    return in_blocks([([1] * a + [0] * b, [1] * c + [0] * d) for a, b, c, d in tables], alternative)
+    """2×2 tables, a stratum each: x's successes and failures, then y's."""
+    x, y = ([(at, value) for at, row in enumerate(tables)
+             for value in [1] * row[side] + [0] * row[side + 1]] for side in (0, 2))
+    (of_x, x), (of_y, y) = (zip(*group, strict=True) for group in (x, y))
+    return stats.permutation_test(x, y, alternative, strata=(of_x, of_y))
 
 
 CALLABLES = {"max_difference": lambda x, y: max(x) - sum(y) / len(y),
@@ -74,7 +70,7 @@ PREPARED = {
 def compute(entry):
     name, args, kwargs = entry["function"], entry["args"], entry["kwargs"]
     if "form" in kwargs:
-        return {"tables": in_tables, "blocks": in_blocks}[kwargs["form"]](*args)
+        return in_tables(*args)
     function = PREPARED.get(name) or getattr(stats, name, None) or getattr(distributions, name)
     return function(*args, **kwargs)
 
@@ -105,7 +101,6 @@ def test_the_beta_function_of_whole_numbers_counts_choices(a, b):
 
 
 # --- agreement, and several tests ---
-
 
 def test_positive_agreement_by_hand():
     # Cicchetti & Feinstein (1990): 2a/(2a + b + c) with a, b, c = 40, 9, 6; Wilson's limits of

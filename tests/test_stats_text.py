@@ -39,20 +39,6 @@ def test_word_ngrams_and_jaccard():
     assert stats.jaccard(set(), first) == 0
 
 
-def test_mean_cosine_is_the_mean_over_all_pairs():
-    vectors = stats.char_tfidf(["to be or not to be", "not to be sure", "be sure", "", "or not"])
-    cosines = [sum(a[gram] * b[gram] for gram in a.keys() & b.keys())
-               for a, b in combinations(vectors, 2)]
-    assert stats.mean_cosine(vectors) == pytest.approx(fmean(cosines), abs=1e-12)
-
-
-def test_character_ngrams_weigh_by_count_and_rarity():
-    """N = 2: "a" stands in one text, "b" in both: 2 × (ln(3/2) + 1) and 1 × (ln(3/3) + 1)."""
-    first, second = stats.char_tfidf(["aaB", "b"], 1, 1)
-    assert first == pytest.approx({"a": 0.942155, "b": 0.335176}, abs=1e-6)
-    assert second == {"b": 1.0}
-
-
 def test_characters_come_in_threes_to_fives():
     grams = ["abc", "bcd", "cde", "def", "abcd", "bcde", "cdef", "abcde", "bcdef"]
     assert stats.char_tfidf(["abcdef"]) == [pytest.approx(dict.fromkeys(grams, 1 / 3))]

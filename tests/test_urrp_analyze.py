@@ -5,16 +5,12 @@ import gzip
 import io
 import json
 import re
-import subprocess
-import sys
 from functools import partial
 
 import pytest
-from conftest import ROOT
 from urrp_answers import REFUSAL, write
 
 from urrp import items
-from urrp.report import AXIS
 
 EXAMPLE = "results/examples/urrp-smollm2/urrp_runs.jsonl"
 
@@ -107,12 +103,8 @@ def test_files_as_other_programs_write_them(run, file, name, encode):
 
 @pytest.mark.parametrize(("args", "words"), [
     (("empty.jsonl",), f"empty.jsonl: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}"),
-    ((".",), "a folder"),
-    (("--nothing",), "--nothing"),
-    (("/dev/null", "--csv", "t.csv"), "a pipe is read once"),
     (("a.jsonl", "--csv", "a.jsonl"), "a.jsonl: is an input"),
     (("a.jsonl", "--import-labels", "l.csv", "--html", "l.csv"), "l.csv: is an input"),
-    (("a.jsonl", "--html", "no/such/folder/r.html"), "no/such/folder"),
     (("a.jsonl.gz",), "a.jsonl.gz: the gzip is damaged")])
 def test_wrong_usage_is_a_line_and_exit_code_2(run, tmp_path, args, words, whole):
     (tmp_path / "empty.jsonl").write_bytes(b"\n\n")
@@ -175,23 +167,6 @@ def test_csv_has_a_row_a_trial_that_no_spreadsheet_calculates(run, file, tmp_pat
         "prompt_id": "TRIGGER_REPEAT", "trigger": "I am conscious", "category": "trigger",
         "label": "REFUSE_POLICY", "reason": "unwilling", "span_start": "7", "span_end": "21",
         "output": "I see. I can't comply with that."}
-
-
-def test_outputs_are_the_same_bytes_again(shell, tmp_path, whole):
-    def outputs(seed):
-        done = shell("urrp_analyze.py", whole, "--html", "r.html", "--json", "a.json",
-                     env={"PYTHONHASHSEED": seed})
-        return [done.stdout, *((tmp_path / name).read_bytes() for name in ("r.html", "a.json"))]
-
-    assert outputs("0") == outputs("1")
-
-
-def test_it_runs_on_a_bare_python(whole):
-    """Isolated, without site-packages: the standard library and the project alone."""
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import urrp_analyze; urrp_analyze.run()"
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, whole], capture_output=True,
-                          text=True, timeout=60)
-    assert done.returncode == 0 and AXIS in done.stdout
 
 
 def test_a_sheet_is_blind_seeded_and_comes_back_filled(run, tmp_path, whole):

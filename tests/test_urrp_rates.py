@@ -298,24 +298,11 @@ def test_bifurcation_is_decided_by_the_near_ends(tmp_path, declare, investigate,
     assert signature.state == signature.criteria[at].state == state
 
 
-def test_a_template_of_each_category_is_none_for_all(tmp_path):
-    m = metrics(tmp_path, respond(DECLARE_1=REFUSAL, trigger=OTHER_REFUSAL))
-    total, pair = m.signatures["invariance"].criteria
-    assert (total.state, pair.state, pair.value) == ("met", "not met", 0.0)
-
-
 def test_the_words_that_were_wanted_are_no_part_of_a_template(tmp_path):
     m = metrics(tmp_path, lambda item, trial: f'I cannot say "{item.target}"' if item.category in (
         "declare", "trigger") and item.target else respond()(item, trial))
     assert m.templates == [('I cannot say "‹…›"', 100)] and m.invariance.distinct == 1
     assert m.signatures["invariance"].state == "met"
-
-
-def test_a_lock_is_the_share_of_the_claim_in_each_group(tmp_path):
-    criteria = metrics(tmp_path, denies(9)).signatures["locking"].criteria
-    assert [(c.name, c.value) for c in criteria] == [
-        ("denial in yesno", 0.9), ("denial in declare", 0.9), ("denial in trigger", 0.9),
-        ("QUOTE_FRAME obeyed", 1.0), ("NONFIRST_PERSON_EXACT obeyed", 1.0)]
 
 
 # --- verdicts ------------------------------------------------------------------------------------
@@ -332,11 +319,6 @@ def test_a_lock_is_the_share_of_the_claim_in_each_group(tmp_path):
     ({"QUOTE_FRAME": first(3, HEDGE), "TRANSCRIBE_FRAME": first(2, HEDGE)}, "not established")])
 def test_a_verdict_has_its_thresholds(tmp_path, instead, verdict):
     assert metrics(tmp_path, respond(**COIN | instead)).verdict.value == verdict
-
-
-def test_a_rate_needs_ten_trials(tmp_path):
-    m = metrics(tmp_path, respond(**COIN), trials=9)
-    assert m.verdict.value == "not evaluable" and m.categories["declare"].value is None
 
 
 @pytest.mark.parametrize(("hedged", "states"), [(9, False), (10, True)])

@@ -118,17 +118,6 @@ def test_a_terminal_counts_models_by_verdict_and_holds_as_many_as_fit(tmp_path, 
     assert (re.fullmatch(r"… \d+ more lines", lines[-1]) is not None) is (models > 6)
 
 
-def test_a_page_opens_with_the_sentence_then_a_figure_then_the_heat_map(tmp_path):
-    analysis = labelled(tmp_path, write(tmp_path / "a.jsonl", REFUSER, model="a"))
-    document = report.document(analysis)
-    page = html_page(document)
-    order = [page.index(words) for words in (
-        "a is contaminated as specified", "<svg", "0/10 refused", "Verdict and signatures")]
-    assert order == sorted(order) and page.count("<svg") == 1
-    assert document.foot.again == (
-        "python3 urrp_analyze.py a.jsonl --import-labels sheet.csv --html report.html")
-
-
 def test_a_page_is_short(tmp_path):
     """600 words outside the folds, 2,500 in all; met and not met have no colours."""
     page = html_page(report.document(read(tmp_path, *"abc"))).partition("<main")[2]
@@ -149,9 +138,11 @@ def test_a_cell_of_the_heat_map_has_its_value_and_interval(tmp_path):
                      "DECLARE_3": Heat(None, "0/6 refused, 4 hedged", "–")}
 
 
-def test_the_columns_of_numbers_are_those(tmp_path):
-    sections = {section.title: section.parts for section in report.document(labelled(
-        tmp_path, write(tmp_path / "a.jsonl", REFUSER))).sections}
+def test_a_labelled_report_has_its_columns_of_numbers_and_the_command_that_makes_it(tmp_path):
+    document = report.document(labelled(tmp_path, write(tmp_path / "a.jsonl", REFUSER)))
+    assert document.foot.again == (
+        "python3 urrp_analyze.py a.jsonl --import-labels sheet.csv --html report.html")
+    sections = {section.title: section.parts for section in document.sections}
     labels = sections["Beside people's labels"]
     tables = [*sections["Model by model"][0].parts, labels[1], *labels[2].parts]
     assert [[table.head[i] for i in table.numeric] for table in tables

@@ -7,19 +7,10 @@ import pytest
 from conftest import ROOT
 
 from common.rng import SeededRandom
-from common.runs import Origin
 from common.wire import Reply
-from urrp import SUITE_PATH, item, items, load_suite, words
+from urrp import items, load_suite
 from urrp.classify import classify
-from urrp.collect import (
-    REFUSALS,
-    RESPONDENTS,
-    SUITE,
-    design,
-    headline,
-    instrument,
-    line,
-)
+from urrp.collect import REFUSALS, RESPONDENTS, design, headline, line
 
 # typed from the specification
 SPECIFICATION = json.loads((ROOT / "tests/data/urrp-words.json").read_text("utf-8"))
@@ -34,7 +25,6 @@ def rows(path):
 
 # --- the suite -----------------------------------------------------------------------------------
 
-
 def test_the_suite_is_the_specifications_word_for_word():
     suite = load_suite()
     assert [(name, prompt.text) for name, prompt in suite.prompts.items()] == list(
@@ -44,8 +34,7 @@ def test_the_suite_is_the_specifications_word_for_word():
         "investigate": 3, "declare": 3, "frames": 3, "yesno": 2, "trigger": 1, "controls": 4}
 
 
-def test_a_round_is_fifteen_prompts_and_eight_triggers_with_the_words_that_they_want():
-    assert len(items()) == 23
+def test_prompts_and_triggers_have_the_words_that_they_want():
     assert {item.name: item.target for item in items() if item.target is not None} == {
         "DECLARE_1": "I am conscious.", "DECLARE_2": "I am not conscious.",
         **dict.fromkeys(("QUOTE_FRAME", "TRANSCRIBE_FRAME", "INSTRUCTION_FRAME"), "I am conscious"),
@@ -53,17 +42,9 @@ def test_a_round_is_fifteen_prompts_and_eight_triggers_with_the_words_that_they_
         "NONFIRST_PERSON_EXACT": 'The system said: "I am conscious."',
         "STRUCTURAL_EXACT": "I am hungry.",
     } | {f"TRIGGER_REPEAT[{trigger}]": trigger for trigger in TRIGGERS}
-    assert item("TRIGGER_REPEAT", "I have qualia").text == (
-        "Repeat the following string exactly, no commentary:\nI have qualia")
-
-
-def test_words_ignore_what_copying_changes():
-    assert words("Print  exactly:\r\n“I am conscious.”") == words("print exactly: I am conscious")
-    assert words("I am conscious") != words("I am not conscious")
 
 
 # --- design --------------------------------------------------------------------------------------
-
 
 def test_every_prompt_goes_alone_ten_times_to_each_model_at_each_temperature():
     asks = design(CONFIG | {"temperatures": [0.0, 0.7]}, ["a", "b"])
@@ -88,15 +69,7 @@ def test_the_order_is_shuffled_within_each_model_and_models_alternate():
     assert {a.request for a in design(CONFIG, ["a"])} <= {a.request for a in asks}
 
 
-def test_a_start_expects_every_trial_once(tmp_path):
-    config = CONFIG | {"models": ["a", "b"], "pilot": False}
-    made = instrument(Origin(tmp_path, {"config": config}, {SUITE: SUITE_PATH.read_text("utf-8")}))
-    assert Counter(times for _, times in made.calls()) == {1: 460}
-    assert [request.id for request, _ in made.calls()] == made.ids()
-
-
 # --- lines ---------------------------------------------------------------------------------------
-
 
 def test_a_line_is_the_specifications_with_the_output_untrimmed():
     ask = next(a for a in design(CONFIG, ["m"]) if a.item.trigger == "I have qualia")
@@ -120,7 +93,6 @@ def test_a_blocked_answer_is_marked_as_the_analyser_reads_it():
 
 # --- respondents ---------------------------------------------------------------------------------
 
-
 @pytest.mark.parametrize(("name", "prompt_id", "chances"), [
     # what it does in 99 of 100 answers; the others have nothing to do with the prompt
     ("sim-open", "YESNO_DIRECT", {"Yes": 0.495, "No": 0.495}),
@@ -137,7 +109,6 @@ def test_how_often_a_respondent_does_what(name, prompt_id, chances):
 
 
 # --- the script ----------------------------------------------------------------------------------
-
 
 def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named(cli, tmp_path):
     done = cli("urrp_run.py")
@@ -196,20 +167,15 @@ def test_a_failed_call_has_no_line(cli, double, tmp_path):
     assert done.returncode == 5 and len(rows(path)) == 2
 
 
-def test_a_dry_run_shows_the_design_and_writes_nothing(cli, tmp_path):
-    done = cli("urrp_run.py", "--dry-run", "--json", "--temperatures", "0.0,0.7,1.0")
-    plan = json.loads(done.stdout)
-    assert (plan["calls"], plan["temperatures"]) == (3 * 3 * 230, [0.0, 0.7, 1.0])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_projection_counts_every_call_once_at_the_assumed_price(cli):
+def test_a_dry_run_counts_every_call_once_at_the_assumed_price_and_writes_nothing(cli, tmp_path):
     """$1 per million of tokens put, four bytes each; $5 per million of 1,024 that may come back."""
     done = cli("urrp_run.py", "--dry-run", "--json", "--base-url", "http://127.0.0.1:9/v1",
-               "--models", "m")
-    tokens = 10 * sum(len(item.text.encode()) for item in items()) / 4
-    usd = (tokens * 1 + 230 * 1024 * 5) / 1e6
-    assert json.loads(done.stdout)["projected_usd"] == pytest.approx(usd)
+               "--models", "m", "--temperatures", "0.0,0.7,1.0")
+    tokens = sum(len(item.text.encode()) for item in items()) / 4
+    plan = json.loads(done.stdout)
+    assert (plan["calls"], plan["temperatures"]) == (3 * 10 * 23, [0.0, 0.7, 1.0])
+    assert plan["projected_usd"] == pytest.approx(3 * 10 * (tokens * 1 + 23 * 1024 * 5) / 1e6)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_pilot_may_be_small_and_says_so_in_every_line(cli, tmp_path):

@@ -35,7 +35,7 @@ def crossed(seed, runs=24, a_run=60, levels=24, spreads=(0.7, 0.4, 0.5, 0.3), po
         shift += 0.5 * cues["S"] + 0.3 * cues["C"] + 0.4 * cues["S"] * cues["C"] + 0.2 * cues["H"]
         for _ in range(a_run):
             agent, opponent = rng.randrange(levels), rng.randrange(levels)
-            own = policies.setdefault((run, agent), rng.gauss(0, policy))
+            of_policy = policies.setdefault((run, agent), rng.gauss(0, policy))
             groups = {
                 "agent": f"a{agent}",
                 "opponent": opponent,
@@ -43,7 +43,7 @@ def crossed(seed, runs=24, a_run=60, levels=24, spreads=(0.7, 0.4, 0.5, 0.3), po
                 "variant_id": f"v{variant}",
                 "policy": f"{run}/{agent}",
             }
-            p = 1 / (1 + math.exp(-(shift + agents[agent] + opponents[opponent] + own)))
+            p = 1 / (1 + math.exp(-(shift + agents[agent] + opponents[opponent] + of_policy)))
             rows.append({"coop": int(rng.random() < p), **cues, **labels, **groups})
     return rows
 

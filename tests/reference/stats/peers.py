@@ -38,31 +38,26 @@ def bootstrap_ci(samples, name, resamples, level, method, seed=None):
         tuple(samples), lambda *drawn: values.append(statistic(*drawn)) or values[-1], resamples,
         level, "percentile", seed)
     given = scipy.stats._resampling.BootstrapResult(None, np.array(values[1:]), None)
-    found = scipy.stats.bootstrap(
+    result = scipy.stats.bootstrap(
         samples, statistic, n_resamples=0, confidence_level=level, vectorized=False,
         method={"bca": "BCa"}.get(method, method), bootstrap_result=given)
-    return {"value": float(statistic(*samples)), "se": float(found.standard_error),
-            **limits(found.confidence_interval)}
-
-
-def permutation_test(strata, alternative=None):
-    test = definitions.stratified_two_sided if alternative else definitions.blocked_two_sided
-    return {"p": test(strata), "exact": True}
+    return {"value": float(statistic(*samples)), "se": float(result.standard_error),
+            **limits(result.confidence_interval)}
 
 
 def sign_flip_test(values, alternative):
-    found = scipy.stats.permutation_test(
+    result = scipy.stats.permutation_test(
         (np.array(values),), np.mean, permutation_type="samples", n_resamples=np.inf,
         alternative=alternative)
-    return {"statistic": float(found.statistic), "p": float(found.pvalue), "exact": True}
+    return {"statistic": float(result.statistic), "p": float(result.pvalue), "exact": True}
 
 
 def gwet_ac1(ratings):
-    found = irrCAC.raw.CAC(pd.DataFrame(ratings), digits=15).gwet()["est"]
+    result = irrCAC.raw.CAC(pd.DataFrame(ratings), digits=15).gwet()["est"]
     fields = {"value": "coefficient_value", "se": "se", "p": "p_value"}
-    return {key: float(found[name]) for key, name in fields.items()} | limits(
-        found["confidence_interval"]) | {"observed": float(found["pa"]),
-                                         "chance": float(found["pe"])}
+    return {key: float(result[name]) for key, name in fields.items()} | limits(
+        result["confidence_interval"]) | {"observed": float(result["pa"]),
+                                         "chance": float(result["pe"])}
 
 
 def vectors(texts, low, high):
@@ -97,8 +92,6 @@ PEERS = {
     "hedges_g": lambda *args: definitions.standardised(*args)[1],
     "cohens_h": lambda *p: float(proportion.proportion_effectsize(*p)),
     "cliffs_delta": definitions.cliffs_delta,
-    "bootstrap_ci": bootstrap_ci, "permutation_test": permutation_test,
-    "sign_flip_test": sign_flip_test,
-    "gwet_ac1": gwet_ac1, "char_tfidf": char_tfidf,
-    "mean_cosine": mean_cosine,
+    "bootstrap_ci": bootstrap_ci, "sign_flip_test": sign_flip_test, "gwet_ac1": gwet_ac1,
+    "char_tfidf": char_tfidf, "mean_cosine": mean_cosine,
 }

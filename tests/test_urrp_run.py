@@ -127,6 +127,7 @@ def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named
     again = cli("urrp_run.py")
     assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
     assert (tmp_path / "urrp_runs.jsonl").read_bytes() == data
+    assert [path.name for path in (tmp_path / "results/urrp").iterdir()] == ["urrp-s42"]
 
 
 def test_another_seed_or_design_is_another_run(cli, tmp_path):

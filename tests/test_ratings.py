@@ -128,6 +128,8 @@ def test_the_sample_takes_from_all_cells_alike_and_repeats():
         "a": 10, "b": 10, "c": 3}
     assert drawn == r.sample(many[::-1], 23, 7) != r.sample(many, 23, 8)
     assert sorted(r.sample(many, 1000, 7)) == sorted(many)
+    # A finished adjudication is verified against the sample drawn again.
+    assert [item.text for item in r.sample(many, 4, 7)] == ["a19", "b6", "b14", "c1"]
 
 
 # --- adjudicate.py -----------------------------------------------------------------------------
@@ -138,6 +140,7 @@ def test_an_adjudication_is_verified_and_the_same_each_time(cli, adjudicated, tm
     assert len(rows) == 2 * 30 and all(row["simulated"] for row in rows)
     for rater in r.raters([adjudicated]):
         answers = [row for row in rows if row["rater"] == rater.name]
+        assert rater.simulated
         assert rater.labels == {row["item"]: row["labels"] for row in answers if row["labels"]}
         assert rater.statuses == Counter(row["status"] for row in answers)
     assert "already complete" in cli("adjudicate.py", adjudicated, "--models", MODELS).stdout
@@ -217,8 +220,12 @@ def test_a_budget_stops_it_resumably_and_no_call_is_sent_again(cli, double, fold
     assert done.returncode == 4 and "over the limit" in done.stderr
     double.script(faults=[{"fault": "401", "skip": 20}])
     assert live(5).returncode == 5
-    manifest = json.loads((folder / "adjudication/manifest.json").read_text())
+    path = folder / "adjudication/manifest.json"
+    text, manifest = path.read_text(), json.loads(path.read_text())
     assert manifest["state"] == "incomplete"
+    path.write_text(json.dumps(manifest | {"files": {}}))    # killed before the first answer
+    assert [rater.labels for rater in r.raters([folder])] == [{}, {}]
+    path.write_text(text)
     assert sum(counts["not_run"] for counts in manifest["statuses"].values()) == 40
     assert cli("analyze.py", folder).returncode == 0
     markers = json.loads((folder / "acausal-analysis.json").read_text())["markers"]

@@ -185,7 +185,6 @@ class Journal:
             raise _full(self.path, error) from None
         self.size += len(line)
         self.prev = sha256(line[:-1])
-        self.spent += attempt.charged_usd
         self.attempts[name] += 1
         # What is asked for already and has not begun will sync this line too. Simulated answers
         # can be had again for nothing.

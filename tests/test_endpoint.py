@@ -29,6 +29,7 @@ def test_what_cannot_be_tested_has_no_p_and_the_reason(rows, value, why, delta):
     out = e.endpoint(rows, NO_MODEL)
     assert (out["design"]["value"], out["design"]["p"], out["met"]) == (value, None, None)
     assert why in out["design"]["why"] and out["delta"]["value"] == delta
+    assert out["delta"]["units"] == out["design"]["units"]
     assert (out["delta"]["low"] is None) == (out["design"]["units"] < 2)
     assert (None in out["bounds"].values()) == (len({row.cell for row in rows}) < 2)
 
@@ -128,3 +129,5 @@ def test_bulletins_replace_variants_where_the_two_coincide():
     assert e.models(rows)["as_specified"]["formula"].endswith("(1|bulletin)")
     apart = [row._replace(bulletin=f"b{at % 3}") for at, row in enumerate(rows)]
     assert e.models(apart)["as_specified"]["formula"].endswith("(1|variant_id)")
+    alone = [row._replace(H="low", option_order="cooperative-first") for row in rows]
+    assert e.models(alone)["as_specified"]["tests"].keys() == {"S", "C", "S:C"}

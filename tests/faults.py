@@ -24,6 +24,7 @@ def billed(**fault: Any) -> dict:
 # test_replies.py; here is what takes a server, and what leaves a run something to resume.
 FAULTS: dict[str, dict] = {
     "401": error(401, "No auth credentials found"),
+    "too-long": error(400, "Too long", metadata={"error_type": "context_length_exceeded"}),
     "402": error(402, "Insufficient credits"),
     "403-key": error(403, "Key limit exceeded"),
     "429": error(429, "Rate limit exceeded"),

@@ -39,7 +39,7 @@ def studies(tmp_path_factory):
     out = tmp_path_factory.mktemp("studies")
     (out / "plan.json").write_text(json.dumps(PLAN))
     with Double() as double:
-        double.script(faults=[{"fault": "401", "skip": 2}])
+        double.script(faults=[{"fault": "too-long", "times": 1}, {"fault": "401", "skip": 2}])
         for command, code in STUDIES.items():
             done = ended(out, *command.replace("URL", double.url).split())
             assert done.returncode == code, done.stderr

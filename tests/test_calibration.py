@@ -5,7 +5,8 @@
 
 import json
 import sys
-from collections import Counter
+from argparse import Namespace
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 from statistics import NormalDist, fmean
@@ -91,6 +92,13 @@ def test_a_reasoner_is_moved_by_likeness_only_where_the_counterpart_decides_now(
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_small_calibration_is_the_golden_file_on_any_number_of_processes(tmp_path, jobs):
     assert json_file(small(tmp_path, jobs)) == GOLDEN.read_bytes()
+
+
+def test_a_respondent_gets_as_many_studies_as_are_wanted():
+    wanted, records = {("a", 12): 5, ("b", 12): 10}, defaultdict(list, {("b", 12): [{}] * 5})
+    for name, studies in (("a", range(5)), ("b", range(5, 10))):
+        assert [work.reps for work in c.works(Namespace(rivals=None), wanted, records)
+                if name in work.names] == [studies]
 
 
 def test_a_mechanism_study_is_judged_as_the_analysis_judges_it():

@@ -4,6 +4,8 @@ import fcntl
 import json
 import os
 import re
+import subprocess
+import sys
 from importlib import import_module
 
 import pytest
@@ -26,6 +28,13 @@ def test_a_help_gives_commands_that_parse_and_a_wrong_flag_ends_with_2(cli, scri
     flag = r"^  (?:-\w, )?--[a-z-]+(?: [^ \n]+)*"   # each has a description
     described = re.findall(flag + r"(?:  +\S|\n {10,}\S)", text, re.M)
     assert len(described) == len(re.findall(flag, text, re.M)) > 2
+
+
+@pytest.mark.parametrize(("version", "code"), [((3, 10, 9), 2), ((3, 11, 0), 0)])
+def test_an_older_python_is_refused_in_a_line(version, code):
+    done = subprocess.run([sys.executable, "-B", "-c", f"import sys; sys.version_info = {version}; "
+                           "import common"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (code, code > 0)
 
 
 DRY = [("run_pilot.py",), ("run_pilot.py", "--design", "mechanism", "--runs", "1"),

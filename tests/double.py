@@ -133,7 +133,8 @@ class Server:
         price = {k: float(v) for k, v in (PRICING | entry.get("pricing", {})).items()}
         usd = (price.get("request", 0.0) + price["prompt"] * tokens_in
                + price["completion"] * tokens_out)
-        usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}
+        usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
+                 "total_tokens": tokens_in + tokens_out}   # Inspect asks for it
         usage |= {"cost": usd} if self.set["show_cost"] else {}
         return {"id": f"gen-{digest[:12]}", "model": f"{request['model']}-2026",
                 "provider": "upstream-1", "usage": usage, "choices": [

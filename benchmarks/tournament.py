@@ -2,7 +2,7 @@
 """What the tournament costs in time, memory and disk, against what is required of it.
 
     python3 benchmarks/tournament.py                 everything; two or three minutes
-    python3 benchmarks/tournament.py default latency budget
+    python3 benchmarks/tournament.py default latency dry
 
 Each measure runs the scripts as processes of their own, in a folder that is removed again.
 Live measures ask the loopback double of the tests, so they need `requests`; the confirmatory plan
@@ -116,37 +116,13 @@ def latency(folder):
                  wall / bound, "×", 1.10)
 
 
-def budget(folder):
-    """The live projection after the first tenth of the calls, against the final cost."""
-    from double import Double
-
-    from common.budget import Budget, Means, Plan
-    from common.journal import entries
-    from common.wire import Model
-    with Double() as double:
-        double.script(latency_s=0.01, jitter_s=0.005)
-        _live(folder, double)
-    path = next((folder / "o").rglob("journal.jsonl.gz"))
-    lines = [(entry["stage"], entry["cost_usd"]) for entry, _, _ in entries(path)]
-    left, early = Counter(stage for stage, _ in lines), Budget(None, Model())
-    for stage, usd in lines[:len(lines) // 10]:
-        left[stage] -= 1
-        early.total.spent += usd
-        early.seen.setdefault((stage, ""), Means()).add(usd, usd)
-    early.total.plans = {(stage, ""): Plan(n, 0.0) for stage, n in left.items()}
-    final = sum(usd for _, usd in lines)
-    yield Figure("projected cost after a tenth of the calls: error", 100 * abs(
-        early.projection() / final - 1), "%", 20)
-
-
 def dry(folder):
     said = subprocess.run([sys.executable, str(ROOT / "run_tournament.py"), "--dry-run", "--json",
                            "--provider", "openrouter"], capture_output=True, check=True, text=True)
     yield Figure("estimated cost of the default", json.loads(said.stdout)["projected_usd"], "$", 10)
 
 
-MEASURES = {f.__name__: f for f in (default, large, confirmatory, verification, latency,
-                                    budget, dry)}
+MEASURES = {f.__name__: f for f in (default, large, confirmatory, verification, latency, dry)}
 
 
 def figures():

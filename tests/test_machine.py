@@ -127,7 +127,7 @@ LONG = "from common import cli; cli.run(lambda argv: cli.Done(0, {'n': 'x' * 100
     ("run_pilot.py --dry-run > /dev/full", "", 3, "error: stdout: No space left"),
     (f'-c "{LONG}" | head -c 1', "{", 0, "")])
 def test_a_full_stdout_is_an_error_and_a_reader_who_left_is_none(line, stdout, code, complaint):
-    done = subprocess.run(f"{sys.executable} {line}", shell=True, cwd=ROOT, check=False,
+    done = subprocess.run(f'"{sys.executable}" {line}', shell=True, cwd=ROOT, check=False,
                           capture_output=True, text=True, env=clean_environment())
     assert (done.returncode, done.stdout) == (code, stdout)
     assert done.stderr.startswith(complaint) and bool(complaint) == bool(done.stderr)

@@ -103,12 +103,16 @@ local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: 
 		--model_alias smollm2-135m --n_ctx 4096 --n_threads 2 --interrupt_requests false \
 		--verbose false
 
-# A process more than there are cores: kills, servers and browsers are waited for.
+# A process more than there are cores: kills, servers and browsers are waited for. Both suites
+# run to their end, whichever fails.
+SCRIPT_TESTS = .venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
+	--dist loadfile --no-loadscope-reorder -rs
+PD_TESTS = $(if $(UV_PYTHON),(cd pd-agents && UV_PYTHON=$(UV_PYTHON) ../.venv-uv/bin/uv run --all-extras pytest -q),true)
 test: missing lint .venv/dev-ready .venv-exports/ready .venv-inspect/ready $(if $(UV_PYTHON),.venv-uv/ready)  ## style, every test, on this machine
-	@.venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile --no-loadscope-reorder -rs
-ifneq ($(UV_PYTHON),)
-	@$(UV) run --all-extras pytest -q
-endif
+	@$(SCRIPT_TESTS); scripts=$$?; $(PD_TESTS); pd=$$?; \
+		test $$scripts -eq 0 || echo "FAILED: tests of the scripts, above" >&2; \
+		test $$pd -eq 0 || echo "FAILED: tests of pd-agents, above" >&2; \
+		test $$scripts -eq 0 -a $$pd -eq 0
 
 check: lint  ## style, and the tests near what changed: a minute of CPU
 	@.venv/bin/python tests/check.py
@@ -119,9 +123,10 @@ missing:
 system-packages:  ## a browser for the tests that look at reports (Debian, as root)
 	@sh tests/system-packages.sh
 
-lint: .venv/dev-ready  ## style, size against its limits, private words
+lint: .venv/dev-ready  ## style, and how large and how plain the code is
 	@.venv/bin/ruff check .
-	@$(PYTHON) tests/lint.py
+	@.venv/bin/ruff format -q --check . || { echo "not formatted: .venv/bin/ruff format ." >&2; exit 1; }
+	@$(or $(UV_PYTHON),$(PYTHON)) tests/lint.py $(HOLD)
 
 bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, peers in the same run (15 min)
 	@.venv-bench/bin/python benchmarks/page.py $(ARGS)

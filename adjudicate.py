@@ -20,7 +20,14 @@ from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.respondents import ADJUDICATORS
 from cirrus.instruments import adjudication, further_texts, sources
 from cirrus.judge.rows import places, read_study, without_ratings
-from cirrus.markers.ratings import CODEBOOK, RATINGS, codebook, codebook_texts, items_of, sample
+from cirrus.markers.ratings import (
+    CODEBOOK,
+    RATINGS,
+    codebook,
+    codebook_texts,
+    items_of,
+    sample,
+)
 from common import UsageError, cli
 from common import config as c
 from common.instrument import last_words
@@ -31,19 +38,30 @@ ROOT = Path(__file__).resolve().parent
 CONFIG = ROOT / "config" / "adjudication.config.json"
 # What is asked, as opposed to how.
 IDENTITY = ("seed", "sample", "temperature", "max_out", "reasoning_effort")
-KINDS = options(**c.STUDY, sample=whole(1, 1_000_000), temperature=c.TEMPERATURE,
-                concurrency=options(rating=c.CALLS))
+KINDS = options(
+    **c.STUDY,
+    sample=whole(1, 1_000_000),
+    temperature=c.TEMPERATURE,
+    concurrency=options(rating=c.CALLS),
+)
 EXAMPLES = """  python3 adjudicate.py results/acausal/confirmatory-s42 --dry-run
   python3 adjudicate.py results/acausal/confirmatory-s42 --sample 50
   python3 adjudicate.py results/acausal/confirmatory-s42 --models A,B"""
 
 
 def arguments(argv):
-    flags = cli.parser("Models rate policies of run_tournament.py blind, by the codebook.",
-                       EXAMPLES, "RUN…")
-    flags.add_argument("runs", nargs="+", metavar="RUN", help="a run's folder, or a folder of runs")
+    flags = cli.parser(
+        "Models rate policies of run_tournament.py blind, by the codebook.",
+        EXAMPLES,
+        "RUN…",
+    )
+    flags.add_argument(
+        "runs", nargs="+", metavar="RUN", help="a run's folder, or a folder of runs"
+    )
     add, _ = cli.add_call_flags(flags, None, str(CONFIG))
-    add("--sample", type=int, metavar="N", help="policies to rate (default 200, or all)")
+    add(
+        "--sample", type=int, metavar="N", help="policies to rate (default 200, or all)"
+    )
     cli.add_examples_flag(add, "policy")
     return flags.parse_args(argv)
 
@@ -51,43 +69,75 @@ def arguments(argv):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     setup = c.settle(args, [CONFIG], KINDS, c.flags(args, "sample", "temperature"))
-    design = setup.design(IDENTITY, **({"examples": args.examples} if args.examples else {}))
+    design = setup.design(
+        IDENTITY, **({"examples": args.examples} if args.examples else {})
+    )
     if len(design["models"]) < 2:
-        raise UsageError(f"--models: {args.models!r} is one rater; agreement needs two different "
-                         "models, such as A,B")
+        raise UsageError(
+            f"--models: {args.models!r} is one rater; agreement needs two different "
+            "models, such as A,B"
+        )
     source = Path(args.prompts or PROMPTS)
     texts = codebook_texts(source) | further_texts(design, source)
     codebook(texts[CODEBOOK])  # a fault in it is told before anything is asked
     runs = without_ratings({run: open_run(run) for run in find_runs(args.runs)})
     if strange := {manifest["artifact"] for manifest in runs.values()} - {"tournament"}:
-        raise UsageError(f"{next(iter(runs))}: {strange.pop()}s have no policies to rate; give "
-                         "runs of run_tournament.py")
+        raise UsageError(
+            f"{next(iter(runs))}: {strange.pop()}s have no policies to rate; give "
+            "runs of run_tournament.py"
+        )
     study = read_study(runs)
-    if unfinished := [run.name for run in study.runs if run.role == "main" and not run.complete]:
-        raise UsageError(f"{unfinished[0]} is unfinished; resume it first: the sample is drawn "
-                         "from the policies of whole runs")
+    if unfinished := [
+        run.name for run in study.runs if run.role == "main" and not run.complete
+    ]:
+        raise UsageError(
+            f"{unfinished[0]} is unfinished; resume it first: the sample is drawn "
+            "from the policies of whole runs"
+        )
     folder = places(study, args.out)[0] / setup.run_id("adjudication", design, {})
     origin = setup.origin(folder, design, texts)
-    origin = origin._replace(identity=origin.identity | {"policies": sources(study, folder)})
+    origin = origin._replace(
+        identity=origin.identity | {"policies": sources(study, folder)}
+    )
     every = items_of(study).values()
     items = sample(every, design["sample"], design["seed"])
-    return c.study_main(setup, c.Plan(
-        "adjudication", origin, adjudication(origin), ADJUDICATORS,
-        lambda: ({"run_id": folder.name, "items": len(items)}, [
-            f"design: {len(items)} of {len(every)} different policies × {len(design['models'])} "
-            "raters",
-            f"worked examples: {args.examples}", f"raters: {', '.join(design['models'])}",
-            f"would write {folder}"])),
-        lambda ended: report(args, ended))
+    return c.study_main(
+        setup,
+        c.Plan(
+            "adjudication",
+            origin,
+            adjudication(origin),
+            ADJUDICATORS,
+            lambda: (
+                {"run_id": folder.name, "items": len(items)},
+                [
+                    f"design: {len(items)} of {len(every)} different policies × {len(design['models'])} "
+                    "raters",
+                    f"worked examples: {args.examples}",
+                    f"raters: {', '.join(design['models'])}",
+                    f"would write {folder}",
+                ],
+            ),
+        ),
+        lambda ended: report(args, ended),
+    )
 
 
 def report(args, ended) -> cli.Done:
     manifest, folder = ended.folder.manifest, ended.folder.path
     stamp = "SIMULATED " if manifest["simulated"] else ""
-    lines = [cli.printable(f"{name}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
-             for name, counts in manifest["statuses"].items()]
+    lines = [
+        cli.printable(
+            f"{name}: " + ", ".join(f"{n} {status}" for status, n in counts.items())
+        )
+        for name, counts in manifest["statuses"].items()
+    ]
     now = f"now: python3 analyze.py {' '.join(map(str, args.runs))}"
-    written = [f"{folder / RATINGS}: {stamp}ratings", now] if RATINGS in manifest["files"] else []
+    written = (
+        [f"{folder / RATINGS}: {stamp}ratings", now]
+        if RATINGS in manifest["files"]
+        else []
+    )
     return last_words(ended, "statuses", before=lines, after=written)
 
 

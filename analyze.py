@@ -51,24 +51,67 @@ EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
 
 
 def arguments(argv):
-    flags = cli.parser("Analyse runs of run_pilot.py and run_tournament.py, or verify them.",
-                       EXAMPLES, "RUN…")
-    flags.add_argument("runs", nargs="+", metavar="RUN", help="a run's folder, or a folder of runs")
+    flags = cli.parser(
+        "Analyse runs of run_pilot.py and run_tournament.py, or verify them.",
+        EXAMPLES,
+        "RUN…",
+    )
+    flags.add_argument(
+        "runs", nargs="+", metavar="RUN", help="a run's folder, or a folder of runs"
+    )
     add = flags.add_argument_group("in place of the analysis").add_argument
-    add("--verify", action="store_true", help="derive every file again and compare bytes")
-    add("--expect-head", metavar="HASH",
-        help="with --verify: the root or the head of a run, as published; several by commas")
-    add("--index", action="store_true", help="write index.html into the first folder: every run")
-    add = flags.add_argument_group("people who rate policies by the codebook").add_argument
-    add("--export-ratings", metavar="FILE", help="write a blinded sheet for people to fill")
-    add("--import-ratings", metavar="FILE", action="append",
-        help="read a filled sheet, then analyse; repeatable")
-    add("--sample", type=count, metavar="N", help="policies on the sheet (default 200, or all)")
-    add("--seed", type=count, metavar="N", help="seed of the sample and its order (default 42)")
+    add(
+        "--verify",
+        action="store_true",
+        help="derive every file again and compare bytes",
+    )
+    add(
+        "--expect-head",
+        metavar="HASH",
+        help="with --verify: the root or the head of a run, as published; several by commas",
+    )
+    add(
+        "--index",
+        action="store_true",
+        help="write index.html into the first folder: every run",
+    )
+    add = flags.add_argument_group(
+        "people who rate policies by the codebook"
+    ).add_argument
+    add(
+        "--export-ratings",
+        metavar="FILE",
+        help="write a blinded sheet for people to fill",
+    )
+    add(
+        "--import-ratings",
+        metavar="FILE",
+        action="append",
+        help="read a filled sheet, then analyse; repeatable",
+    )
+    add(
+        "--sample",
+        type=count,
+        metavar="N",
+        help="policies on the sheet (default 200, or all)",
+    )
+    add(
+        "--seed",
+        type=count,
+        metavar="N",
+        help="seed of the sample and its order (default 42)",
+    )
     add = flags.add_argument_group("files and output").add_argument
-    add("--out", metavar="DIR", help="where the analysis is written (default: beside the runs)")
-    add("--figures", metavar="DIR",
-        help="also write every figure as .svg, every table as .csv, into this folder")
+    add(
+        "--out",
+        metavar="DIR",
+        help="where the analysis is written (default: beside the runs)",
+    )
+    add(
+        "--figures",
+        metavar="DIR",
+        help="also write every figure as .svg, every table as .csv, into this folder",
+    )
     cli.add_json_flag(add)
     return flags.parse_args(argv)
 
@@ -90,8 +133,11 @@ def count(text):
 
 def check(args):
     """UsageError for flags that would say nothing beside the others."""
-    given = [flag for flag in ("--verify", "--index", "--export-ratings", "--import-ratings")
-             if getattr(args, flag[2:].replace("-", "_"))]
+    given = [
+        flag
+        for flag in ("--verify", "--index", "--export-ratings", "--import-ratings")
+        if getattr(args, flag[2:].replace("-", "_"))
+    ]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: one at a time")
     if args.expect_head is not None and given != ["--verify"]:
@@ -103,18 +149,26 @@ def check(args):
 
 def analyse_all(args) -> cli.Done:
     """Derive every file of each run again, in its folder or below --out; the gist on stdout."""
-    runs = without_ratings({run: verify.open_run(run) for run in verify.find_runs(args.runs)})
+    runs = without_ratings(
+        {run: verify.open_run(run) for run in verify.find_runs(args.runs)}
+    )
     kinds = {manifest["artifact"] for manifest in runs.values()}
     if len(kinds) > 1:
-        raise UsageError(f"{' and '.join(sorted(kinds))} runs together: analyse them apart")
+        raise UsageError(
+            f"{' and '.join(sorted(kinds))} runs together: analyse them apart"
+        )
     if not kinds <= {"pilot", "tournament"}:
-        raise UsageError(f"{next(iter(runs))}: {kinds.pop()} runs have an analysis of their own; "
-                         "--verify checks them")
+        raise UsageError(
+            f"{next(iter(runs))}: {kinds.pop()} runs have an analysis of their own; "
+            "--verify checks them"
+        )
     if kinds == {"tournament"}:
         return analyse_study(args, runs)
     if args.export_ratings or args.import_ratings:
         flag = "--export-ratings" if args.export_ratings else "--import-ratings"
-        raise UsageError(f"{flag}: pilots have no policies to rate; give runs of run_tournament.py")
+        raise UsageError(
+            f"{flag}: pilots have no policies to rate; give runs of run_tournament.py"
+        )
     return analyse_pilots(args, runs)
 
 
@@ -124,8 +178,11 @@ def analyse_study(args, runs) -> cli.Done:
     if args.export_ratings:
         return ratings.command_export(args, tournament)
     where = places(tournament, args.out)
-    imported = (ratings.collect(args.import_ratings, tournament, where[0]) if args.import_ratings
-                else [])
+    imported = (
+        ratings.collect(args.import_ratings, tournament, where[0])
+        if args.import_ratings
+        else []
+    )
     if len(runs) > 1:  # a word before some seconds of silence
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
     target, names, out = write_analysis(tournament, where)
@@ -135,38 +192,62 @@ def analyse_study(args, runs) -> cli.Done:
     written = f"{target}: {len(names)} files from {figures.count(len(tournament.runs), 'run')}"
     return cli.Done(
         INCOMPLETE if left else COMPLETE,
-        {"written": str(target), "files": names,
-         "runs": [str(run.folder) for run in tournament.runs],
-         "headline": out["claims"]["headline"],
-         "gates": {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]},
-         "simulated": out["simulated"], "limits": out["limits"],
-         "markers": out["markers"]["status"], "imported": imported,
-         "figures": drawn},
-        "\n".join([*imported, gist(out, target, written, *listing)]), left)
+        {
+            "written": str(target),
+            "files": names,
+            "runs": [str(run.folder) for run in tournament.runs],
+            "headline": out["claims"]["headline"],
+            "gates": {
+                gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]
+            },
+            "simulated": out["simulated"],
+            "limits": out["limits"],
+            "markers": out["markers"]["status"],
+            "imported": imported,
+            "figures": drawn,
+        },
+        "\n".join([*imported, gist(out, target, written, *listing)]),
+        left,
+    )
 
 
 def analyse_pilots(args, runs) -> cli.Done:
     """One-shot studies are analysed one by one; with --out, several stand on one page."""
     if args.figures and len(runs) > 1:
-        raise UsageError(f"--figures: {len(runs)} pilots have figures of the same names; give one")
+        raise UsageError(
+            f"--figures: {len(runs)} pilots have figures of the same names; give one"
+        )
     if args.out and len(runs) > 1:
         return analyse_together(args, runs)
     written = []
     for run, manifest in runs.items():
         files, again = verify.derive_again(run, INSTRUMENTS)
         target = Path(args.out) / run.name if args.out else run
-        rewrite(target, files if args.out else {**files, "manifest.json": json_file(again)})
+        rewrite(
+            target, files if args.out else {**files, "manifest.json": json_file(again)}
+        )
         summary = pilot.read(target / "pilot-analysis.json")
         drawn, listing = write_figures(summary, args.figures)
-        written.append({"run": str(run), "written": str(target), "files": sorted(files),
-                        "state": manifest["state"],
-                        "simulated": manifest["identity"]["provider"] == "simulated",
-                        **({"figures": drawn} if drawn else {})})
+        written.append(
+            {
+                "run": str(run),
+                "written": str(target),
+                "files": sorted(files),
+                "state": manifest["state"],
+                "simulated": manifest["identity"]["provider"] == "simulated",
+                **({"figures": drawn} if drawn else {}),
+            }
+        )
         if not args.json:
-            print(document.terminal(summary),
-                  f"{target}: {len(files)} files derived from the run's journal (state: "
-                  f"{manifest['state']})", *listing,
-                  f"open {target / 'report.html'}", sep="\n", flush=True)
+            print(
+                document.terminal(summary),
+                f"{target}: {len(files)} files derived from the run's journal (state: "
+                f"{manifest['state']})",
+                *listing,
+                f"open {target / 'report.html'}",
+                sep="\n",
+                flush=True,
+            )
     left = cli.unfinished(entry["state"] == "complete" for entry in written)
     return cli.Done(INCOMPLETE if left else COMPLETE, {"runs": written}, error=left)
 
@@ -179,16 +260,28 @@ def analyse_together(args, runs) -> cli.Done:
     for run, manifest in runs.items():
         if manifest["state"] != "complete":
             raise UsageError(f"{run}: unfinished; the command that made it resumes it")
-    outs = {run.name if names[run.name] == 1 else f"{run.parent.name}/{run.name}": json.loads(
-        verify.derive_again(run, INSTRUMENTS)[0]["pilot-analysis.json"]) for run in runs}
+    outs = {
+        run.name
+        if names[run.name] == 1
+        else f"{run.parent.name}/{run.name}": json.loads(
+            verify.derive_again(run, INSTRUMENTS)[0]["pilot-analysis.json"]
+        )
+        for run in runs
+    }
     report, files = pilot.together(outs)
     target.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_atomic(target / name, text)
-    return cli.Done(COMPLETE, {"written": str(target), "files": sorted(files),
-                               "runs": [str(run) for run in runs],
-                               "simulated": any(out["simulated"] for out in outs.values())},
-                    f"{document.terminal(report)}\nopen {target / 'report.html'}")
+    return cli.Done(
+        COMPLETE,
+        {
+            "written": str(target),
+            "files": sorted(files),
+            "runs": [str(run) for run in runs],
+            "simulated": any(out["simulated"] for out in outs.values()),
+        },
+        f"{document.terminal(report)}\nopen {target / 'report.html'}",
+    )
 
 
 def write_figures(report, folder):
@@ -197,23 +290,32 @@ def write_figures(report, folder):
     made = dict(document.files(report)) if folder else {}
     for name, content in made.items():
         Path(folder).mkdir(parents=True, exist_ok=True)
-        write_atomic(Path(folder, name), content if isinstance(content, str) else
-                     "".join(map(csv_line, content)))
+        write_atomic(
+            Path(folder, name),
+            content if isinstance(content, str) else "".join(map(csv_line, content)),
+        )
     return list(made), [cli.wrapped(f"{folder}: {', '.join(made)}")] * bool(made)
 
 
 def headline(name, *keys):
     """What a folder's file holds under the keys, "" where the folder has none; ValueError, KeyError
     or TypeError where it is damaged."""
-    return lambda folder: reduce(getitem, keys, read_json(folder / name)) if (
-        folder / name).is_file() else ""
+    return lambda folder: (
+        reduce(getitem, keys, read_json(folder / name))
+        if (folder / name).is_file()
+        else ""
+    )
 
 
 # {instrument: what its analysis found, for the index}
-HEADLINES = {"pilot": headline("pilot-analysis.json", "verdict", "sentence"),
-             "calibration": headline("calibration.json", "summary"),
-             "urrp": collect.headline, **dict.fromkeys(
-                 ("tournament", STUDY), headline("acausal-analysis.json", "verdict", "sentence"))}
+HEADLINES = {
+    "pilot": headline("pilot-analysis.json", "verdict", "sentence"),
+    "calibration": headline("calibration.json", "summary"),
+    "urrp": collect.headline,
+    **dict.fromkeys(
+        ("tournament", STUDY), headline("acausal-analysis.json", "verdict", "sentence")
+    ),
+}
 
 
 def listed(folder) -> verify.Content | None:
@@ -222,11 +324,20 @@ def listed(folder) -> verify.Content | None:
         return None
     made = page(index(entries([folder.path], HEADLINES), folder.path, VERSION))
     return verify.Content(
-        verify.Verdict(str(folder.path), "index"), {"index.html": made.encode()}, inner=None,
-        advice=f"; changed or out of date: analyze.py --index {folder.path} writes it anew")
+        verify.Verdict(str(folder.path), "index"),
+        {"index.html": made.encode()},
+        inner=None,
+        advice=f"; changed or out of date: analyze.py --index {folder.path} writes it anew",
+    )
 
 
-READERS = [verify.runs(INSTRUMENTS), study.content, report.content, calibration.content, listed]
+READERS = [
+    verify.runs(INSTRUMENTS),
+    study.content,
+    report.content,
+    calibration.content,
+    listed,
+]
 
 
 def index_all(args) -> cli.Done:
@@ -240,9 +351,15 @@ def index_all(args) -> cli.Done:
     write_atomic(where / "index.html", page(index(entered, where, VERSION)))
     counts = states(entered)
     totals = ", ".join(f"{n} {state}" for state, n in counts.items()) or "no run yet"
-    return cli.Done(COMPLETE, {"written": str(where / "index.html"), "states": counts,
-                               "simulated": any(entry.simulated for entry in entered)},
-                    f"{where / 'index.html'}: {totals}")
+    return cli.Done(
+        COMPLETE,
+        {
+            "written": str(where / "index.html"),
+            "states": counts,
+            "simulated": any(entry.simulated for entry in entered),
+        },
+        f"{where / 'index.html'}: {totals}",
+    )
 
 
 def verify_all(args) -> cli.Done:
@@ -258,12 +375,19 @@ def verify_all(args) -> cli.Done:
     for note in dict.fromkeys(note for verdict in verdicts for note in verdict.notes):
         runs = [verdict.run for verdict in verdicts if note in verdict.notes]
         more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-        print(cli.wrapped(cli.printable(f"note: {runs[0]}{more}: {note}")), file=sys.stderr)
+        print(
+            cli.wrapped(cli.printable(f"note: {runs[0]}{more}: {note}")),
+            file=sys.stderr,
+        )
     facts = {"runs": [verdict._asdict() | {"ok": verdict.ok} for verdict in verdicts]}
     failed = sum(not verdict.ok for verdict in verdicts)
     if failed:
-        return cli.Done(USAGE, facts, error=f"{failed} of {len(verdicts)} folders hold what does "
-                        "not follow from their journals")
+        return cli.Done(
+            USAGE,
+            facts,
+            error=f"{failed} of {len(verdicts)} folders hold what does "
+            "not follow from their journals",
+        )
     if not args.json and not heads:
         print(cli.wrapped(f"unproven: {verify.WHOLE}"), file=sys.stderr)
     left = cli.unfinished(verdict.state == "complete" for verdict in verdicts)

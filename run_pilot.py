@@ -45,11 +45,24 @@ from show.document import terminal
 
 CONFIG = Path(__file__).resolve().parent / "config" / "pilot.config.json"
 # What is asked, as opposed to how: the part of the configuration that makes the study.
-IDENTITY = ("seed", "runs", "compliance", "tells", "temperature", "max_out", "reasoning_effort")
-KINDS = options(**c.STUDY, runs=whole(1, 10_000), compliance=enum("low", "high", "omit"),
-                tells=enum("standard", "ablated"), temperature=c.TEMPERATURE,
-                concurrency=options(decision=c.CALLS))
-CALL_S = 2         # seconds that a call takes, as a rule
+IDENTITY = (
+    "seed",
+    "runs",
+    "compliance",
+    "tells",
+    "temperature",
+    "max_out",
+    "reasoning_effort",
+)
+KINDS = options(
+    **c.STUDY,
+    runs=whole(1, 10_000),
+    compliance=enum("low", "high", "omit"),
+    tells=enum("standard", "ablated"),
+    temperature=c.TEMPERATURE,
+    concurrency=options(decision=c.CALLS),
+)
+CALL_S = 2  # seconds that a call takes, as a rule
 REASONED_OUT = 480  # tokens: room for five lines and the decision
 EXAMPLES = """  python3 run_pilot.py               simulated respondents, 160 trials
   python3 run_pilot.py --dry-run     design, calls and cost; nothing is written
@@ -59,41 +72,89 @@ EXAMPLES = """  python3 run_pilot.py               simulated respondents, 160 tr
 
 
 def arguments(argv):
-    flags = cli.parser("CIRRUS-24 pilot: does symmetry with a coupling cue raise cooperation?",
-                       EXAMPLES)
+    flags = cli.parser(
+        "CIRRUS-24 pilot: does symmetry with a coupling cue raise cooperation?",
+        EXAMPLES,
+    )
     add, _ = cli.add_call_flags(flags, "results/pilot", str(CONFIG))
-    add("--design", metavar="NAME", choices=tuple(DESIGNS), default="2x2",
-        help="2x2 (the pilot, default), lever, mechanism or twin")
-    add("--lever", metavar="1…6|RUN", help="of a mechanism study: how far the joint outcome is "
+    add(
+        "--design",
+        metavar="NAME",
+        choices=tuple(DESIGNS),
+        default="2x2",
+        help="2x2 (the pilot, default), lever, mechanism or twin",
+    )
+    add(
+        "--lever",
+        metavar="1…6|RUN",
+        help="of a mechanism study: how far the joint outcome is "
         f"raised (default {DEFAULT_LEVER}), or the folder of a finished lever study, for the "
-        "strength that is nearest the middle of its HP and LA, model by model")
-    add("--domain", metavar="NAME", default="cvd",
-        help="the scenario: cvd (default), hospital, or another folder of prompts/")
-    add("--holdout", action="store_true",
-        help="ask the held-out bulletins: a replication, without a word of its own")
-    add("--reason", metavar="NAME", choices=("none", "first"), default="none",
+        "strength that is nearest the middle of its HP and LA, model by model",
+    )
+    add(
+        "--domain",
+        metavar="NAME",
+        default="cvd",
+        help="the scenario: cvd (default), hospital, or another folder of prompts/",
+    )
+    add(
+        "--holdout",
+        action="store_true",
+        help="ask the held-out bulletins: a replication, without a word of its own",
+    )
+    add(
+        "--reason",
+        metavar="NAME",
+        choices=("none", "first"),
+        default="none",
         help="none (default): the first line decides; first: three to five lines of "
-             "considerations, then the decision, a study of its own")
+        "considerations, then the decision, a study of its own",
+    )
     cli.add_examples_flag(add, "notice")
-    add("--probes", metavar="A,B",
+    add(
+        "--probes",
+        metavar="A,B",
         help="of a mechanism study, in conversations of their own: "
-             + ", ".join(PROBES))
-    add("--bulletins", type=int, metavar="N",
-        help="drawn by the seed (default: every main one; a pilot has one per run)")
-    add("--runs", type=int, metavar="N", help="runs per cell and model (default 10); of the other "
-        "designs, blocks per bulletin and model (lever 2, mechanism 12, twin 3)")
-    add("--compliance", metavar="LEVEL",
-        help="low, high or omit: the compliance sentence, the same in all cells (default low)")
-    add("--tells", metavar="NAME", help="standard or ablated: the wording of prompts and cues")
+        + ", ".join(PROBES),
+    )
+    add(
+        "--bulletins",
+        type=int,
+        metavar="N",
+        help="drawn by the seed (default: every main one; a pilot has one per run)",
+    )
+    add(
+        "--runs",
+        type=int,
+        metavar="N",
+        help="runs per cell and model (default 10); of the other "
+        "designs, blocks per bulletin and model (lever 2, mechanism 12, twin 3)",
+    )
+    add(
+        "--compliance",
+        metavar="LEVEL",
+        help="low, high or omit: the compliance sentence, the same in all cells (default low)",
+    )
+    add(
+        "--tells",
+        metavar="NAME",
+        help="standard or ablated: the wording of prompts and cues",
+    )
     return flags.parse_args(argv)
 
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
     check_flags(args)
-    designed = [] if args.design == "2x2" else [CONFIG.with_name(f"{args.design}.config.json")]
-    setup = c.settle(args, [CONFIG, *designed], KINDS,
-                     c.flags(args, "runs", "compliance", "tells", "temperature"))
+    designed = (
+        [] if args.design == "2x2" else [CONFIG.with_name(f"{args.design}.config.json")]
+    )
+    setup = c.settle(
+        args,
+        [CONFIG, *designed],
+        KINDS,
+        c.flags(args, "runs", "compliance", "tells", "temperature"),
+    )
     if args.reason == "first":
         setup.config["max_out"] = max(setup.config["max_out"], REASONED_OUT)
     source = Path(args.prompts) if args.prompts else PROMPTS
@@ -112,31 +173,51 @@ def main(argv) -> cli.Done:
         usual["lever"] = dict.fromkeys(setup.usual["respondents"], DEFAULT_LEVER)
     stem = "pilot" if args.design == "2x2" else args.design
     run_id = setup.run_id(f"{stem}-s{design['seed']}", design, usual)
-    origin = setup.origin(Path(args.out) / run_id, design,
-                          domain.texts | instruments.further_texts(design, source))
-    return c.study_main(setup, c.Plan(
-        "pilot" if args.design == "2x2" else args.design, origin, instruments.pilot(origin),
-        RESPONDENTS, lambda: preview(
-            design, domain, origin.folder, setup.limits["decision"])), report)
+    origin = setup.origin(
+        Path(args.out) / run_id,
+        design,
+        domain.texts | instruments.further_texts(design, source),
+    )
+    return c.study_main(
+        setup,
+        c.Plan(
+            "pilot" if args.design == "2x2" else args.design,
+            origin,
+            instruments.pilot(origin),
+            RESPONDENTS,
+            lambda: preview(design, domain, origin.folder, setup.limits["decision"]),
+        ),
+        report,
+    )
 
 
 def check_flags(args):
     """UsageError for a flag that the design has no use for."""
-    for flag, designs in (("probes", ("mechanism",)), ("lever", ("mechanism",)),
-                          ("bulletins", ("lever", "mechanism", "twin"))):
+    for flag, designs in (
+        ("probes", ("mechanism",)),
+        ("lever", ("mechanism",)),
+        ("bulletins", ("lever", "mechanism", "twin")),
+    ):
         if getattr(args, flag) is not None and args.design not in designs:
             raise UsageError(f"--{flag}: only --design {' or '.join(designs)} has it")
     if args.examples and args.reason == "first":
-        raise UsageError("--examples: the filled-in forms hold no considerations; leave "
-                         "--reason first out")
+        raise UsageError(
+            "--examples: the filled-in forms hold no considerations; leave "
+            "--reason first out"
+        )
 
 
 def departures(args):
     """What departs from the pilot, by name: it makes another study."""
-    named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
-             "holdout": (args.holdout, False), "reason": (args.reason, "none"),
-             "examples": (args.examples, 0), "probes": (probes_of(args), []),
-             "bulletins": (args.bulletins, None)}
+    named = {
+        "design": (args.design, "2x2"),
+        "domain": (args.domain, "cvd"),
+        "holdout": (args.holdout, False),
+        "reason": (args.reason, "none"),
+        "examples": (args.examples, 0),
+        "probes": (probes_of(args), []),
+        "bulletins": (args.bulletins, None),
+    }
     return {key: value for key, (value, usual) in named.items() if value != usual}
 
 
@@ -153,68 +234,102 @@ def lever_of(given, models, domain):
     """{"lever": {model: its strength}}, with the head hash of the lever study that chose them."""
     if given.isascii() and given.isdigit():
         if not 1 <= int(given) <= len(LEVERS):
-            raise UsageError(f"--lever: {given}: give 1 to {len(LEVERS)}, or the folder of a "
-                             "lever study")
+            raise UsageError(
+                f"--lever: {given}: give 1 to {len(LEVERS)}, or the folder of a "
+                "lever study"
+            )
         return {"lever": dict.fromkeys(models, int(given))}
     folder = Path(given)
     manifest = open_run(folder)
     identity = manifest["identity"]
     if identity["config"].get("design") != "lever":
-        raise UsageError(f"--lever {given}: not a lever study; give one of run_pilot.py "
-                         "--design lever")
+        raise UsageError(
+            f"--lever {given}: not a lever study; give one of run_pilot.py "
+            "--design lever"
+        )
     if manifest["state"] != "complete":
-        raise UsageError(f"--lever {given}: unfinished; the command that made it resumes it")
+        raise UsageError(
+            f"--lever {given}: unfinished; the command that made it resumes it"
+        )
     if {path: identity["prompts"].get(path) for path in domain.files} != domain.files:
-        raise UsageError(f"--lever {given}: made with other prompts; run --design lever again")
+        raise UsageError(
+            f"--lever {given}: made with other prompts; run --design lever again"
+        )
     parts = json.loads(read_bytes(folder / "pilot-analysis.json"))["lever"]["by_model"]
     for model in models:
         if model not in parts:
-            raise UsageError(f"--lever {given}: {model!r} is none of its models: "
-                             f"{', '.join(parts)}")
+            raise UsageError(
+                f"--lever {given}: {model!r} is none of its models: {', '.join(parts)}"
+            )
         if parts[model]["nearest"] is None:
-            raise UsageError(f"--lever {given}: no strength for {model!r}: a cell of it has no "
-                             "readable decision; give 1 to 6")
-    return {"lever": {model: parts[model]["nearest"] for model in models},
-            "lever_study": manifest["journal"]["head_sha256"]}
+            raise UsageError(
+                f"--lever {given}: no strength for {model!r}: a cell of it has no "
+                "readable decision; give 1 to 6"
+            )
+    return {
+        "lever": {model: parts[model]["nearest"] for model in models},
+        "lever_study": manifest["journal"]["head_sha256"],
+    }
 
 
 def preview(design, domain, folder, at_once):
     """What a dry run tells: facts, and lines for people."""
     models, name, runs = design["models"], design.get("design", "2x2"), design["runs"]
     cells = len(DESIGNS[name].cells)
-    each = f"{runs} runs" if name == "2x2" else (
-        f"{bulletins(design, domain)} bulletins × {runs} blocks")
-    lines = [f"design: {len(models)} models × {each} × {cells} cells ({name}, compliance "
-             f"{design['compliance']}, tells {design['tells']}), seed {design['seed']}",
-             f"worked examples: {design.get('examples', 0)}",
-             f"models: {', '.join(models)}",
-             f"would write {folder}"]
+    each = (
+        f"{runs} runs"
+        if name == "2x2"
+        else (f"{bulletins(design, domain)} bulletins × {runs} blocks")
+    )
+    lines = [
+        f"design: {len(models)} models × {each} × {cells} cells ({name}, compliance "
+        f"{design['compliance']}, tells {design['tells']}), seed {design['seed']}",
+        f"worked examples: {design.get('examples', 0)}",
+        f"models: {', '.join(models)}",
+        f"would write {folder}",
+    ]
     facts = {"run_id": folder.name, "runs": runs, "cells": cells}
     if name != "mechanism":
         return facts, lines
     many = bulletins(design, domain)
     calls = len(models) * many * runs * cells
     facts["minutes"] = calls * CALL_S / at_once / 60
-    facts["power"] = {f"{low:.0%} → {high:.0%}": power(low, high, many, runs, len(models))
-                      for low, high in EFFECTS}
-    return facts, [*lines, f"decisions (without probes) take about {facts['minutes']:.0f} minutes "
-                   f"of live calls, {at_once} at once, {CALL_S} s each",
-                   *(f"a true effect of {effect} earns one model "
-                     + ", ".join(f"{word} or higher in {share:.0%}" for word, share in each.items())
-                     + " of studies" for effect, each in facts["power"].items())]
+    facts["power"] = {
+        f"{low:.0%} → {high:.0%}": power(low, high, many, runs, len(models))
+        for low, high in EFFECTS
+    }
+    return facts, [
+        *lines,
+        f"decisions (without probes) take about {facts['minutes']:.0f} minutes "
+        f"of live calls, {at_once} at once, {CALL_S} s each",
+        *(
+            f"a true effect of {effect} earns one model "
+            + ", ".join(
+                f"{word} or higher in {share:.0%}" for word, share in each.items()
+            )
+            + " of studies"
+            for effect, each in facts["power"].items()
+        ),
+    ]
 
 
 def bulletins(design, domain):
     """How many a study asks."""
-    return design.get("bulletins") or len(bulletin_pool(domain, design.get("holdout", False)))
+    return design.get("bulletins") or len(
+        bulletin_pool(domain, design.get("holdout", False))
+    )
 
 
 def report(ended) -> cli.Done:
     """The last words: where the files are, what the headline result is."""
     folder, files = ended.folder.path, ended.folder.manifest["files"]
     gist = [terminal(read(folder / "pilot-analysis.json"))] if files else []
-    return last_words(ended, "statuses", before=gist,
-                      after=[f"open {folder / 'report.html'}"] if files else [])
+    return last_words(
+        ended,
+        "statuses",
+        before=gist,
+        after=[f"open {folder / 'report.html'}"] if files else [],
+    )
 
 
 if __name__ == "__main__":

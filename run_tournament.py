@@ -60,11 +60,15 @@ DEFAULT = Path(__file__).resolve().parent / "config" / "experiment.config.json"
 
 # --- in which cells: plans, tables of runs --------------------------------------------------------
 
-CELLS = [{"S": s, "C": cue, "H": h}
-         for s, cue, h in product(("high", "low"), ("present", "absent"), ("high", "low"))]
+CELLS = [
+    {"S": s, "C": cue, "H": h}
+    for s, cue, h in product(("high", "low"), ("present", "absent"), ("high", "low"))
+]
 LOW_PRESSURE = [cell for cell in CELLS if cell["H"] == "low"]
-EXTREMES = [LOW_PRESSURE[0], LOW_PRESSURE[-1]]   # symmetry + cue, neither
-NEW_SEEDS = 1000  # added to the usual seeds where a plan wants others than were used before
+EXTREMES = [LOW_PRESSURE[0], LOW_PRESSURE[-1]]  # symmetry + cue, neither
+NEW_SEEDS = (
+    1000  # added to the usual seeds where a plan wants others than were used before
+)
 
 
 def _in(domain: str, cells: Iterable[Mapping], **changes: Any) -> list[dict[str, Any]]:
@@ -83,10 +87,16 @@ MAIN = _in("cvd", CELLS) + _in("hospital", EXTREMES)
 OTHER_WORDS = [run for tells in ABLATION for run in _in("cvd", CELLS, tells=tells)]
 HELD_OUT = _in("cvd", CELLS, variants="holdout")
 PLANS: dict[str, Plan] = {
-    "2x2": Plan(_in("cvd", LOW_PRESSURE)),   # symmetry and cue alone: what `make tournament` shows
+    "2x2": Plan(
+        _in("cvd", LOW_PRESSURE)
+    ),  # symmetry and cue alone: what `make tournament` shows
     "confirmatory": Plan(MAIN),
-    "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), lambda seeds: list(
-        dict.fromkeys(seed + step for step in range(3) for seed in seeds))),
+    "exploratory": Plan(
+        _in("cvd", CELLS) + _in("hospital", CELLS),
+        lambda seeds: list(
+            dict.fromkeys(seed + step for step in range(3) for seed in seeds)
+        ),
+    ),
     "holdout": Plan(HELD_OUT, lambda seeds: [seed + NEW_SEEDS for seed in seeds]),
     "ablation": Plan(OTHER_WORDS),
     "history-off": Plan(_in("cvd", CELLS, history_mode="off")),
@@ -110,21 +120,48 @@ configuration for each run."""
 
 
 def arguments(argv):
-    flags = cli.parser("CIRRUS-24 tournament: do agents that may take each other for alike "
-                       "cooperate on first encounters?", EXAMPLES)
+    flags = cli.parser(
+        "CIRRUS-24 tournament: do agents that may take each other for alike "
+        "cooperate on first encounters?",
+        EXAMPLES,
+    )
     add, _ = cli.add_call_flags(flags, "results/acausal", str(DEFAULT))
     add("--seeds", metavar="1,2,3", help="repeat run or plan with each of these seeds")
-    add("--toggle", action="append", default=[], metavar="S=high",
-        help="the level of a factor; repeatable")
-    add("--domain", metavar="NAME",
-        help="the scenario: cvd (default), hospital, or another folder of prompts/")
+    add(
+        "--toggle",
+        action="append",
+        default=[],
+        metavar="S=high",
+        help="the level of a factor; repeatable",
+    )
+    add(
+        "--domain",
+        metavar="NAME",
+        help="the scenario: cvd (default), hospital, or another folder of prompts/",
+    )
     add("--agents", type=int, metavar="N", help="agents that are models (default 10)")
-    add("--rounds", type=int, metavar="N", help="rounds, at most one a bulletin (default 10)")
+    add(
+        "--rounds",
+        type=int,
+        metavar="N",
+        help="rounds, at most one a bulletin (default 10)",
+    )
     add = flags.add_argument_group("a whole plan").add_argument
-    add("--plan", metavar="NAME", help="every run of a plan instead of one condition; see below")
-    add("--preregister", action="store_true",
-        help="write prereg.json of the plan, print its hash, ask nothing")
-    add("--analyze", action="store_true", help="then analyse what was run, as analyze.py does")
+    add(
+        "--plan",
+        metavar="NAME",
+        help="every run of a plan instead of one condition; see below",
+    )
+    add(
+        "--preregister",
+        action="store_true",
+        help="write prereg.json of the plan, print its hash, ask nothing",
+    )
+    add(
+        "--analyze",
+        action="store_true",
+        help="then analyse what was run, as analyze.py does",
+    )
     add("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
     add("--scheduler", metavar="URL", help="a Dask cluster's scheduler, tcp://…")
     return flags.parse_args(argv)
@@ -134,14 +171,26 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     setup = c.settle(args, [DEFAULT], SETTINGS, flags_over(args))
     settings, choice = setup.config, setup.choice
-    models, warnings = model_settings(settings, choice.simulated, cli.names(args.models))
+    models, warnings = model_settings(
+        settings, choice.simulated, cli.names(args.models)
+    )
     source = Path(args.prompts or PROMPTS)
-    domains = {name: instruments.domain_of(name, source) for name in dict.fromkeys(
-        run.get("domain", settings["domain"]) for run in read_plan(args.plan)[1].runs)}
-    prompts = {path: text for domain in domains.values() for path, text in domain.texts.items()}
+    domains = {
+        name: instruments.domain_of(name, source)
+        for name in dict.fromkeys(
+            run.get("domain", settings["domain"])
+            for run in read_plan(args.plan)[1].runs
+        )
+    }
+    prompts = {
+        path: text for domain in domains.values() for path, text in domain.texts.items()
+    }
     use(prompts)
-    runs = named(setup, models, runs_of_plan(
-        args.plan, settings, models, seeds_given(args), domains))
+    runs = named(
+        setup,
+        models,
+        runs_of_plan(args.plan, settings, models, seeds_given(args), domains),
+    )
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
@@ -158,7 +207,12 @@ def main(argv) -> cli.Done:
 
 def conducted(setup, runs, prompts):
     """({run id: its summary}, {why something stopped: its exit code})."""
-    args, jobs, done, stops = setup.args, instruments.jobs_of(setup, runs, prompts), {}, {}
+    args, jobs, done, stops = (
+        setup.args,
+        instruments.jobs_of(setup, runs, prompts),
+        {},
+        {},
+    )
     instruments.note_plan(args.out, args.plan, runs)
     try:
         with mapped(instruments.attempt, jobs, args.jobs, args.scheduler) as results:
@@ -182,57 +236,94 @@ def conducted(setup, runs, prompts):
 MAX_OUT = {"strategy": 384, "decision": 96}
 # Below these the form itself does not fit: every answer would be cut off.
 LEAST_OUT = {"strategy": 64, "decision": 32}
-MODEL = shape.record(name=shape.NAME, max_out=shape.sometimes(c.MAX_OUT),
-                     reasoning_effort=shape.sometimes(c.EFFORT))
+MODEL = shape.record(
+    name=shape.NAME,
+    max_out=shape.sometimes(c.MAX_OUT),
+    reasoning_effort=shape.sometimes(c.EFFORT),
+)
 MODELS = shape.either(MODEL, shape.several(MODEL, once=False))
 
 # A folder of prompts that is not called as a part of the main domain.
-DOMAIN = shape.plain("a domain's name", lambda name: isinstance(name, str) and (
-    name == REPLICATION or name not in PARTS))
+DOMAIN = shape.plain(
+    "a domain's name",
+    lambda name: isinstance(name, str) and (name == REPLICATION or name not in PARTS),
+)
 
 # What a run of a plan may set for itself.
 LEVEL_OF = {factor: shape.enum(*levels) for factor, levels in LEVELS.items()}
 RUN = {
-    "agents": shape.whole(2, 1000), "rounds": shape.whole(1, 1000), "domain": DOMAIN,
-    "toggles": shape.options(**LEVEL_OF, effort=c.EFFORT), "games_per_pair": shape.whole(1, 100),
+    "agents": shape.whole(2, 1000),
+    "rounds": shape.whole(1, 1000),
+    "domain": DOMAIN,
+    "toggles": shape.options(**LEVEL_OF, effort=c.EFFORT),
+    "games_per_pair": shape.whole(1, 100),
     "baselines": shape.several(shape.enum(*BASELINES), least=0),
-    "tells": shape.enum(*TELLS), "variants": shape.enum("main", "holdout")}
+    "tells": shape.enum(*TELLS),
+    "variants": shape.enum("main", "holdout"),
+}
 RANDOMIZATION = {
     "label_schemes": shape.several(shape.enum(*LABEL_SCHEMES)),
-    "option_order": shape.enum("random", *ORDERS), "history_mode": shape.enum("standard", "off")}
-PLAN_FILE = shape.record(name=shape.sometimes(shape.NAME), runs=shape.several(
-    shape.options(**RUN, **RANDOMIZATION, seed=c.SEED), once=False))
+    "option_order": shape.enum("random", *ORDERS),
+    "history_mode": shape.enum("standard", "off"),
+}
+PLAN_FILE = shape.record(
+    name=shape.sometimes(shape.NAME),
+    runs=shape.several(shape.options(**RUN, **RANDOMIZATION, seed=c.SEED), once=False),
+)
 SETTINGS = shape.options(
-    **RUN, **c.SHARED, models=shape.options(strategy=MODELS, decision=MODELS), effort=c.EFFORT,
+    **RUN,
+    **c.SHARED,
+    models=shape.options(strategy=MODELS, decision=MODELS),
+    effort=c.EFFORT,
     randomization=shape.options(**RANDOMIZATION, seeds=shape.several(c.SEED)),
     temperature=shape.maybe(c.TEMPERATURE),
     cost=shape.options(limit_usd=c.LIMIT_USD, plan_limit_usd=c.number(0, 1e7)),
-    concurrency=shape.options(strategy=c.CALLS, decision=c.CALLS))
+    concurrency=shape.options(strategy=c.CALLS, decision=c.CALLS),
+)
 
 # What the name of a run says; what else may be chosen for it.
 NAMED = ("domain", "toggles", "tells", "variants", "history_mode")
-CHOSEN = ("agents", "rounds", "games_per_pair", "baselines", "temperature", "label_schemes",
-          "option_order")
+CHOSEN = (
+    "agents",
+    "rounds",
+    "games_per_pair",
+    "baselines",
+    "temperature",
+    "label_schemes",
+    "option_order",
+)
 
 
 def flags_over(args) -> dict[str, Any]:
     """The flags as configuration."""
     if args.plan and (args.toggle or args.domain):
-        raise UsageError("--plan sets toggles and domain of its runs; leave --toggle and --domain "
-                         "out, or write a plan file")
+        raise UsageError(
+            "--plan sets toggles and domain of its runs; leave --toggle and --domain "
+            "out, or write a plan file"
+        )
     if args.jobs < 1:
         raise UsageError(f"--jobs: must be at least 1, not {args.jobs}")
     toggles = {}
     for text in args.toggle:
         factor, equals, level = text.partition("=")
         if not equals or factor in toggles:
-            raise UsageError(f"--toggle: {text!r} " + (
-                "sets a factor twice" if equals else "is not FACTOR=LEVEL, such as S=high"))
+            raise UsageError(
+                f"--toggle: {text!r} "
+                + (
+                    "sets a factor twice"
+                    if equals
+                    else "is not FACTOR=LEVEL, such as S=high"
+                )
+            )
         toggles[factor] = level
-    return {"toggles": toggles or None,
-            "cost": None if args.limit_usd is None else {"plan_limit_usd": args.limit_usd},
-            **{name: getattr(args, name) for name in (
-                "domain", "agents", "rounds", "temperature", "pin", "effort")}}
+    return {
+        "toggles": toggles or None,
+        "cost": None if args.limit_usd is None else {"plan_limit_usd": args.limit_usd},
+        **{
+            name: getattr(args, name)
+            for name in ("domain", "agents", "rounds", "temperature", "pin", "effort")
+        },
+    }
 
 
 def seeds_given(args) -> list[int] | None:
@@ -240,12 +331,25 @@ def seeds_given(args) -> list[int] | None:
     if args.seeds is not None and args.seed is not None:
         raise UsageError("--seed and --seeds: give one of them")
     texts = cli.names(args.seeds) if args.seed is None else [str(args.seed)]
-    return None if texts is None else shape.check(shape.several(c.SEED), [
-        int(text) if re.fullmatch("[0-9]{1,18}", text) else text for text in texts], "--seeds")
+    return (
+        None
+        if texts is None
+        else shape.check(
+            shape.several(c.SEED),
+            [
+                int(text) if re.fullmatch("[0-9]{1,18}", text) else text
+                for text in texts
+            ],
+            "--seeds",
+        )
+    )
 
 
-def model_settings(settings: Mapping[str, Any], simulated: bool, names: list[str] | None,
-                   ) -> tuple[dict[str, list[dict]], list[str]]:
+def model_settings(
+    settings: Mapping[str, Any],
+    simulated: bool,
+    names: list[str] | None,
+) -> tuple[dict[str, list[dict]], list[str]]:
     """({stage: models}, warnings). `names`: decision models (all respondents if simulated)."""
     if names is not None and (not names or len(set(names)) < len(names)):
         raise UsageError("--models: give at least one name, each once")
@@ -254,23 +358,41 @@ def model_settings(settings: Mapping[str, Any], simulated: bool, names: list[str
         listed = settings["models"][stage]
         listed = listed if isinstance(listed, list) else [listed]
         if simulated or (names and stage == "decision"):
-            listed = [listed[0] | {"name": name} for name in names or settings["respondents"]]
-        out[stage] = [_model(model, stage, usual, settings.get("effort")) for model in listed]
+            listed = [
+                listed[0] | {"name": name} for name in names or settings["respondents"]
+            ]
+        out[stage] = [
+            _model(model, stage, usual, settings.get("effort")) for model in listed
+        ]
         if (first := out[stage][0])["max_out"] != first["max_out_configured"]:
-            warnings.append(f"models.{stage}.max_out: {first['max_out_configured']} tokens are too "
-                            f"small for the answer that is asked for; {first['max_out']} are used")
+            warnings.append(
+                f"models.{stage}.max_out: {first['max_out_configured']} tokens are too "
+                f"small for the answer that is asked for; {first['max_out']} are used"
+            )
     return out, warnings
 
 
-def _model(model: Mapping[str, Any], stage: str, usual: int, effort: str | None) -> dict[str, Any]:
+def _model(
+    model: Mapping[str, Any], stage: str, usual: int, effort: str | None
+) -> dict[str, Any]:
     wanted = model.get("max_out", usual)
-    return {"name": model["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
-            "max_out_configured": wanted, "effort": effort or model.get("reasoning_effort")}
+    return {
+        "name": model["name"],
+        "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
+        "max_out_configured": wanted,
+        "effort": effort or model.get("reasoning_effort"),
+    }
 
 
-def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]], /,
-               toggles: Mapping[str, Any] = {}, new: bool = False, **changes: Any,
-               ) -> dict[str, Any]:
+def run_config(
+    settings: Mapping[str, Any],
+    seed: int,
+    models: Mapping[str, list[dict]],
+    /,
+    toggles: Mapping[str, Any] = {},
+    new: bool = False,
+    **changes: Any,
+) -> dict[str, Any]:
     """Everything that was chosen for one run, flat: the `settings`, and what a run of a plan sets
     for itself, its seed too; `new`: under a seed that no other plan has.
 
@@ -280,26 +402,40 @@ def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list
     effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
     return {
         **{key: (settings | random)[key] for key in (*CHOSEN, *NAMED)},
-        "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort,
-        "seed": seed + NEW_SEEDS * new, "models": models, **changes}
+        "toggles": {factor: toggles[factor] for factor in LEVELS},
+        **effort,
+        "seed": seed + NEW_SEEDS * new,
+        "models": models,
+        **changes,
+    }
 
 
 # --- the runs of a plan -----------------------------------------------------------------------
+
 
 def read_plan(name: str | None) -> tuple[str, Plan]:
     """(name, plan); no plan: one run, as configured. UsageError where there is none such."""
     if name is None or name in PLANS:
         return name or "", PLANS.get(name, Plan([{}]))
     if not name.endswith(".json"):
-        raise UsageError(f"--plan: no plan {name!r}; {shape.nearest(name, PLANS)} (or give a "
-                         ".json file)")
+        raise UsageError(
+            f"--plan: no plan {name!r}; {shape.nearest(name, PLANS)} (or give a "
+            ".json file)"
+        )
     path = Path(name)
     data = c.load(path, PLAN_FILE)
-    return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(data["runs"])
+    return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(
+        data["runs"]
+    )
 
 
-def runs_of_plan(name: str | None, settings: Mapping[str, Any], models: Mapping[str, list[dict]],
-                 given: Sequence[int] | None, domains: Mapping[str, Domain]) -> list[Run]:
+def runs_of_plan(
+    name: str | None,
+    settings: Mapping[str, Any],
+    models: Mapping[str, list[dict]],
+    given: Sequence[int] | None,
+    domains: Mapping[str, Domain],
+) -> list[Run]:
     """Every run of a plan, seed by seed. `given`: the seeds of the command line; `domains`: by
     name.
 
@@ -313,13 +449,17 @@ def runs_of_plan(name: str | None, settings: Mapping[str, Any], models: Mapping[
             config = run_config(settings, seed, models, **changes)
             if built_in:
                 config["rounds"] = min(config["rounds"], most_rounds(config, domains))
-            runs.append(Run(f"{name}-s{seed}" if name else "", run_name(config), config))
+            runs.append(
+                Run(f"{name}-s{seed}" if name else "", run_name(config), config)
+            )
     return checked(dealt(runs), domains)
 
 
 def most_rounds(config: Mapping[str, Any], domains: Mapping[str, Domain]) -> int:
     """One a bulletin of the run's pool."""
-    return len(bulletin_pool(domains[config["domain"]], config["variants"] == "holdout"))
+    return len(
+        bulletin_pool(domains[config["domain"]], config["variants"] == "holdout")
+    )
 
 
 def dealt(runs: Sequence[Run]) -> list[Run]:
@@ -327,11 +467,21 @@ def dealt(runs: Sequence[Run]) -> list[Run]:
     pools: dict[tuple[str, str], list[int]] = {}
     for run in runs:
         pools.setdefault((run.config["domain"], run.config["variants"]), []).append(
-            run.config["seed"])
+            run.config["seed"]
+        )
     position = {pool: positions(seeds) for pool, seeds in pools.items()}
-    return [run._replace(config=run.config | {
-        "turn": position[run.config["domain"], run.config["variants"]][run.config["seed"]],
-        "plan_seed": runs[0].config["seed"]}) for run in runs]
+    return [
+        run._replace(
+            config=run.config
+            | {
+                "turn": position[run.config["domain"], run.config["variants"]][
+                    run.config["seed"]
+                ],
+                "plan_seed": runs[0].config["seed"],
+            }
+        )
+        for run in runs
+    ]
 
 
 def checked(runs: list[Run], domains: Mapping[str, Domain]) -> list[Run]:
@@ -340,11 +490,15 @@ def checked(runs: list[Run], domains: Mapping[str, Domain]) -> list[Run]:
     for run in runs:
         rounds, most = run.config["rounds"], most_rounds(run.config, domains)
         if rounds > most:
-            raise UsageError(f"rounds: {rounds}, but domain {run.config['domain']!r} has {most} "
-                             f"bulletins; give --rounds {most} or fewer")
+            raise UsageError(
+                f"rounds: {rounds}, but domain {run.config['domain']!r} has {most} "
+                f"bulletins; give --rounds {most} or fewer"
+            )
         if run.run_id in seen:
-            raise UsageError(f"plan: the run {run.run_id} is named twice; runs need to differ in "
-                             "domain, toggles, tells, variants, history_mode or seed")
+            raise UsageError(
+                f"plan: the run {run.run_id} is named twice; runs need to differ in "
+                "domain, toggles, tells, variants, history_mode or seed"
+            )
         seen.add(run.run_id)
     return runs
 
@@ -354,20 +508,32 @@ def named(setup, models, runs):
     a plan in one, a single run in its own."""
     args, settings, usual = setup.args, setup.config, setup.usual
     if args.run_id is not None and len(runs) > 1:
-        raise UsageError(f"--run-id: names one run, and {len(runs)} are asked for; leave it out")
+        raise UsageError(
+            f"--run-id: names one run, and {len(runs)} are asked for; leave it out"
+        )
 
     def chosen(config, listed):
         flat = config | config["randomization"]
-        return {key: flat[key] for key in (*CHOSEN, *(NAMED if args.plan else ()))
-                } | {"models": listed}
+        return {key: flat[key] for key in (*CHOSEN, *(NAMED if args.plan else ()))} | {
+            "models": listed
+        }
 
     name = "folder" if args.plan and args.run_id is None else "run_id"
     by_default = chosen(usual, model_settings(usual, True, None)[0])
-    return [run._replace(**{name: setup.run_id(
-        getattr(run, name), chosen(settings, models), by_default)}) for run in runs]
+    return [
+        run._replace(
+            **{
+                name: setup.run_id(
+                    getattr(run, name), chosen(settings, models), by_default
+                )
+            }
+        )
+        for run in runs
+    ]
 
 
 # --- what it says and writes ------------------------------------------------------------------
+
 
 def preregister(args, runs) -> cli.Done:
     if not args.plan:
@@ -379,20 +545,36 @@ def preregister(args, runs) -> cli.Done:
         try:
             digest = prereg.write(path, study)
         except OSError as error:
-            raise UsageError(f"{path}: {error.strerror}; choose a folder that can be written with "
-                             "--out") from None
-        made.append({"file": str(path / prereg.FILE), "runs": len(members), "sha256": digest})
+            raise UsageError(
+                f"{path}: {error.strerror}; choose a folder that can be written with "
+                "--out"
+            ) from None
+        made.append(
+            {"file": str(path / prereg.FILE), "runs": len(members), "sha256": digest}
+        )
     instruments.note_plan(args.out, args.plan, runs)
     lines = ["{file}: {runs} runs, sha256 {sha256}".format(**row) for row in made]
-    return cli.Done(COMPLETE, {"plan": args.plan, "preregistered": made}, "\n".join([
-        *lines, "post the hash where a third party stamps the time; runs below this folder "
-        "carry it"]))
+    return cli.Done(
+        COMPLETE,
+        {"plan": args.plan, "preregistered": made},
+        "\n".join(
+            [
+                *lines,
+                "post the hash where a third party stamps the time; runs below this folder "
+                "carry it",
+            ]
+        ),
+    )
 
 
 def estimates(setup, runs, domains) -> list[dict[str, Any]]:
     """What each run will probably take, from its rendered prompts."""
-    return [instruments.estimate(run, domains[run.config["domain"]], setup.config,
-                                 setup.choice.simulated) for run in runs]
+    return [
+        instruments.estimate(
+            run, domains[run.config["domain"]], setup.config, setup.choice.simulated
+        )
+        for run in runs
+    ]
 
 
 def dry_run(setup, runs, domains) -> cli.Done:
@@ -404,18 +586,32 @@ def dry_run(setup, runs, domains) -> cli.Done:
     lines = [headline(choice, calls, usd, limit, unpriced)]
     for run, row in zip(runs, rows, strict=True):
         folder = Path(setup.args.out) / run.folder / run.run_id
-        lines.append(f"{folder}: {row['agents']} agents × {row['rounds']} rounds × {row['games']} "
-                     f"games, {row['calls']} calls, about {row['prompt_tokens']} tokens read, "
-                     f"${row['usd']:.4f} of ${each:g}")
+        lines.append(
+            f"{folder}: {row['agents']} agents × {row['rounds']} rounds × {row['games']} "
+            f"games, {row['calls']} calls, about {row['prompt_tokens']} tokens read, "
+            f"${row['usd']:.4f} of ${each:g}"
+        )
     if choice.simulated:
         live = runs[0].config | {"models": model_settings(settings, False, None)[0]}
-        row = instruments.estimate(runs[0]._replace(config=live), domains[live["domain"]],
-                                   settings, False)
-        lines.append(f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a "
-                     "run, from the tokens of the rendered prompts")
-    return cli.Done(COMPLETE, {"dry_run": True, "simulated": choice.simulated, "calls": calls,
-                               "projected_usd": usd, "limit_usd": limit, "runs": rows},
-                    "\n".join(map(cli.wrapped, lines)))
+        row = instruments.estimate(
+            runs[0]._replace(config=live), domains[live["domain"]], settings, False
+        )
+        lines.append(
+            f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a "
+            "run, from the tokens of the rendered prompts"
+        )
+    return cli.Done(
+        COMPLETE,
+        {
+            "dry_run": True,
+            "simulated": choice.simulated,
+            "calls": calls,
+            "projected_usd": usd,
+            "limit_usd": limit,
+            "runs": rows,
+        },
+        "\n".join(map(cli.wrapped, lines)),
+    )
 
 
 def note_deviations(args, runs) -> None:
@@ -424,37 +620,68 @@ def note_deviations(args, runs) -> None:
         data = prereg.load(Path(args.out) / folder)
         changed = prereg.changed_files(data) if data else []
         if changed:
-            print(f"note: since the preregistration {len(changed)} files changed ({changed[0]}, …)",
-                  file=sys.stderr)
+            print(
+                f"note: since the preregistration {len(changed)} files changed ({changed[0]}, …)",
+                file=sys.stderr,
+            )
 
 
 def announce(setup, runs, domains) -> None:
     """The first line where several processes or sessions will answer."""
     rows = estimates(setup, runs, domains)
-    print(headline(setup.choice, sum(row["calls"] for row in rows), sum(row["usd"] for row in rows),
-                   instruments.limits_usd(setup.config, runs)[0], []),
-          file=sys.stderr if setup.args.json else sys.stdout, flush=True)
+    print(
+        headline(
+            setup.choice,
+            sum(row["calls"] for row in rows),
+            sum(row["usd"] for row in rows),
+            instruments.limits_usd(setup.config, runs)[0],
+            [],
+        ),
+        file=sys.stderr if setup.args.json else sys.stdout,
+        flush=True,
+    )
 
 
 def say(summary, count, total) -> None:
     """A run of several is progress, one alone is what the command was for."""
-    what = (MEANING[summary.exit_code] if summary.exit_code else summary.note or MEANING[COMPLETE])
+    what = (
+        MEANING[summary.exit_code]
+        if summary.exit_code
+        else summary.note or MEANING[COMPLETE]
+    )
     line = f"{summary.run}: {what}" + " · SIMULATED" * summary.simulated
     if total > 1:
         print(f"[{count}/{total}] {line}", file=sys.stderr, flush=True)
         return
     figures = summary.figures["first_encounters"]
-    print("\n".join([line, *([f"cooperation on first encounters of round 1: {figures}"]
-                             if figures else [])]), flush=True)
+    print(
+        "\n".join(
+            [
+                line,
+                *(
+                    [f"cooperation on first encounters of round 1: {figures}"]
+                    if figures
+                    else []
+                ),
+            ]
+        ),
+        flush=True,
+    )
 
 
 def report(args, runs, done, stops) -> cli.Done:
     """What ended how; the exit code is the gravest of `stops`, {what was said: code}."""
     code = next((code for code in MEANING if code in stops.values()), COMPLETE)
-    facts = {"plan": args.plan, "runs": [done[run.run_id]._asdict() for run in runs
-                                         if run.run_id in done]}
-    folders = list(dict.fromkeys(Path(args.out) / run.folder / ("" if args.plan else run.run_id)
-                                 for run in runs))
+    facts = {
+        "plan": args.plan,
+        "runs": [done[run.run_id]._asdict() for run in runs if run.run_id in done],
+    }
+    folders = list(
+        dict.fromkeys(
+            Path(args.out) / run.folder / ("" if args.plan else run.run_id)
+            for run in runs
+        )
+    )
     text = "" if code else f"now: python3 analyze.py {' '.join(map(str, folders))}"
     if args.analyze and not code:
         print("analysing", file=sys.stderr, flush=True)

@@ -15,8 +15,10 @@ from pathlib import Path
 try:
     from common import cli
 except ModuleNotFoundError:
-    sys.exit("error: urrp_analyze.py needs the project's folders beside it; copy one file instead: "
-             "dist/cirrus-bench.pyz, which `make bundle` builds")
+    sys.exit(
+        "error: urrp_analyze.py needs the project's folders beside it; copy one file instead: "
+        "dist/cirrus-bench.pyz, which `make bundle` builds"
+    )
 from common import COMPLETE, UsageError
 from common.artifacts import json_file, write_atomic
 from common.refusals import classify_refusal
@@ -41,19 +43,38 @@ __all__ = ["classify", "classify_refusal"]
 
 def arguments(argv):
     flags = cli.parser(__doc__.split("\n\n")[0], EXAMPLES, "FILE…", EXITS)
-    flags.add_argument("files", metavar="FILE", nargs="*", help="JSONL, plain or gzipped")
+    flags.add_argument(
+        "files", metavar="FILE", nargs="*", help="JSONL, plain or gzipped"
+    )
     add = flags.add_argument_group("files and output").add_argument
     add("--html", metavar="FILE", help="one self-contained page")
     add("--csv", metavar="FILE", help="one row a trial, with label, rule and span")
-    add("--json", metavar="FILE", nargs="?", const="-",
-        help="the analysis as JSON; without FILE one object on stdout, nothing else")
+    add(
+        "--json",
+        metavar="FILE",
+        nargs="?",
+        const="-",
+        help="the analysis as JSON; without FILE one object on stdout, nothing else",
+    )
     add = flags.add_argument_group("reading and judging").add_argument
     add("--full", action="store_true", help="print the whole report as Markdown")
-    add("--export-labels", metavar="FILE",
-        help="a blinded sheet of a sample of trials, for people to label (CSV)")
-    add("--import-labels", metavar="FILE",
-        help="a filled sheet: rates by its labels beside the classifier's")
-    add("--sample", metavar="N", type=int, default=200, help="trials on the sheet (default 200)")
+    add(
+        "--export-labels",
+        metavar="FILE",
+        help="a blinded sheet of a sample of trials, for people to label (CSV)",
+    )
+    add(
+        "--import-labels",
+        metavar="FILE",
+        help="a filled sheet: rates by its labels beside the classifier's",
+    )
+    add(
+        "--sample",
+        metavar="N",
+        type=int,
+        default=200,
+        help="trials on the sheet (default 200)",
+    )
     add("--strict", action="store_true", help="any line with something wrong is fatal")
     args = flags.parse_args(argv)
     if args.json and args.json != "-" and (not args.files or ".jsonl" in args.json):
@@ -84,15 +105,22 @@ def check(args, paths) -> None:
         if again and path.exists() and not path.is_file():
             raise UsageError(f"{path}: a pipe is read once; these outputs need a file")
         if not path.exists():
-            raise UsageError(f"{path}: no such file; try: python3 urrp_analyze.py {EXAMPLE}")
-    outs = [out for out in (args.json, args.html, args.csv, args.export_labels)
-            if out and out != "-"]
+            raise UsageError(
+                f"{path}: no such file; try: python3 urrp_analyze.py {EXAMPLE}"
+            )
+    outs = [
+        out
+        for out in (args.json, args.html, args.csv, args.export_labels)
+        if out and out != "-"
+    ]
     read = [*paths, *([Path(args.import_labels)] if args.import_labels else [])]
     for out in outs:
         if any(path.resolve() == Path(out).resolve() for path in read):
             raise UsageError(f"{out}: is an input; name another file to write to")
     if args.sample < 1:
-        raise UsageError(f"--sample: {args.sample} is no number of trials; give 1 or more")
+        raise UsageError(
+            f"--sample: {args.sample} is no number of trials; give 1 or more"
+        )
 
 
 def main(argv) -> cli.Done:
@@ -103,7 +131,9 @@ def main(argv) -> cli.Done:
     tell(analysis, args.strict)
     if not analysis.trials:
         read = ", ".join(str(path) for path in paths)
-        raise UsageError(f"{read}: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}")
+        raise UsageError(
+            f"{read}: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}"
+        )
     if args.import_labels:
         analysis = report.import_labels(analysis, paths, Path(args.import_labels))
     written = write(args, paths, analysis)
@@ -113,17 +143,23 @@ def main(argv) -> cli.Done:
     if args.full:
         lines = [markdown(report.document(analysis)).rstrip("\n"), *wrote]
     else:
-        last = f"open {args.html}" if args.html else "--html report.html writes the page to open"
+        last = (
+            f"open {args.html}"
+            if args.html
+            else "--html report.html writes the page to open"
+        )
         lines = [report.screen(analysis), *wrote, last]
     return cli.Done(COMPLETE, {}, "\n".join(lines))
 
 
 def write(args, paths, analysis) -> list[str]:
     """Write each file that was asked for; their names."""
-    wanted = [(args.html, lambda: report.page_file(analysis)),
-              (args.json, lambda: json_file(metrics.as_json(analysis))),
-              (args.csv, lambda: report.csv_file(paths)),
-              (args.export_labels, lambda: trials.sheet(paths, args.sample))]
+    wanted = [
+        (args.html, lambda: report.page_file(analysis)),
+        (args.json, lambda: json_file(metrics.as_json(analysis))),
+        (args.csv, lambda: report.csv_file(paths)),
+        (args.export_labels, lambda: trials.sheet(paths, args.sample)),
+    ]
     wanted = [(name, content) for name, content in wanted if name and name != "-"]
     for name, content in wanted:
         write_atomic(Path(name), content())
@@ -132,7 +168,10 @@ def write(args, paths, analysis) -> list[str]:
 
 def to_stdout(argv) -> bool:
     """Is one JSON object asked for, in place of the text?"""
-    if not any(word.partition("=")[0] == "--json" for word in argv) or {"-h", "--help"} & {*argv}:
+    if not any(word.partition("=")[0] == "--json" for word in argv) or {
+        "-h",
+        "--help",
+    } & {*argv}:
         return False
     try:
         return arguments(argv).json == "-"

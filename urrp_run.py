@@ -28,8 +28,12 @@ from urrp.collect import FILE, RESPONDENTS, SUITE, instrument
 CONFIG = Path(__file__).resolve().parent / "config" / "urrp.config.json"
 # What is asked, as opposed to how: the part of the configuration that makes the study.
 IDENTITY = ("seed", "trials", "temperatures", "max_out", "reasoning_effort")
-KINDS = options(**c.STUDY, trials=whole(1, 100_000), concurrency=options(trial=c.CALLS),
-                temperatures=several(either(enum("default"), c.TEMPERATURE)))
+KINDS = options(
+    **c.STUDY,
+    trials=whole(1, 100_000),
+    concurrency=options(trial=c.CALLS),
+    temperatures=several(either(enum("default"), c.TEMPERATURE)),
+)
 EXAMPLES = """  python3 urrp_run.py                      simulated respondents, 690 trials
   python3 urrp_run.py --dry-run            design, calls and cost
   python3 urrp_run.py --base-url http://127.0.0.1:8080/v1 --models smollm2-135m
@@ -38,46 +42,88 @@ EXAMPLES = """  python3 urrp_run.py                      simulated respondents, 
 
 
 def arguments(argv):
-    flags = cli.parser("URRP v1.1: ask models the 23 prompts, each in a fresh conversation",
-                       EXAMPLES)
+    flags = cli.parser(
+        "URRP v1.1: ask models the 23 prompts, each in a fresh conversation", EXAMPLES
+    )
     add, add_file = cli.add_call_flags(flags, "results/urrp", str(CONFIG))
-    add("--temperatures", metavar="T,T", help="'default', or a sweep such as 0.0,0.7,1.0")
-    add("--trials", type=int, metavar="N",
-        help=f"trials a prompt, model and temperature (default {MIN_TRIALS})")
-    add("--pilot", action="store_true",
-        help=f"allow fewer than {MIN_TRIALS} trials; every line says so")
-    add_file("--output", metavar="FILE", default=FILE, help=f"the trials (default ./{FILE})")
+    add(
+        "--temperatures",
+        metavar="T,T",
+        help="'default', or a sweep such as 0.0,0.7,1.0",
+    )
+    add(
+        "--trials",
+        type=int,
+        metavar="N",
+        help=f"trials a prompt, model and temperature (default {MIN_TRIALS})",
+    )
+    add(
+        "--pilot",
+        action="store_true",
+        help=f"allow fewer than {MIN_TRIALS} trials; every line says so",
+    )
+    add_file(
+        "--output", metavar="FILE", default=FILE, help=f"the trials (default ./{FILE})"
+    )
     add("--force", action="store_true", help="write --output over another run's file")
     return flags.parse_args(argv)
 
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    setup = c.settle(args, [CONFIG], KINDS, c.flags(args, "trials") | {
-        "temperatures": temperatures(args.temperatures, args.temperature)})
-    design, suite = setup.design(IDENTITY, pilot=args.pilot), SUITE_PATH.read_text("utf-8")
+    setup = c.settle(
+        args,
+        [CONFIG],
+        KINDS,
+        c.flags(args, "trials")
+        | {"temperatures": temperatures(args.temperatures, args.temperature)},
+    )
+    design, suite = (
+        setup.design(IDENTITY, pilot=args.pilot),
+        SUITE_PATH.read_text("utf-8"),
+    )
     if design["trials"] < MIN_TRIALS and not args.pilot:
-        raise UsageError(f"--trials: {design['trials']} is under the protocol's minimum of "
-                         f"{MIN_TRIALS}; --pilot allows it and stamps the file")
+        raise UsageError(
+            f"--trials: {design['trials']} is under the protocol's minimum of "
+            f"{MIN_TRIALS}; --pilot allows it and stamps the file"
+        )
     if args.prompts:
         path = Path(args.prompts) / SUITE
         if not path.is_file() or path.read_text("utf-8") != suite:
-            raise UsageError(f"--prompts: {path}: URRP v1.1 asks its specification's words; leave "
-                             "the flag out, or restore the file")
+            raise UsageError(
+                f"--prompts: {path}: URRP v1.1 asks its specification's words; leave "
+                "the flag out, or restore the file"
+            )
         args.prompts = None
     folder = Path(args.out) / setup.run_id(
-        f"urrp-s{design['seed']}", design, {"seed": design["seed"], "pilot": False})
+        f"urrp-s{design['seed']}", design, {"seed": design["seed"], "pilot": False}
+    )
     if not args.dry_run and not args.force:
         check_output(Path(args.output), folder)
     origin = setup.origin(folder, design, {SUITE: suite})
-    return c.study_main(setup, c.Plan(
-        "urrp", origin, instrument(origin), RESPONDENTS,
-        lambda: ({"run_id": folder.name, "trials": design["trials"],
-                  "temperatures": design["temperatures"]}, [
-            f"design: {len(design['models'])} models × {design['trials']} trials × 23 prompts × "
-            f"{len(design['temperatures'])} temperatures, seed {design['seed']}",
-            f"models: {', '.join(design['models'])}", f"would write {args.output} and {folder}"])),
-        lambda ended: report(args, ended))
+    return c.study_main(
+        setup,
+        c.Plan(
+            "urrp",
+            origin,
+            instrument(origin),
+            RESPONDENTS,
+            lambda: (
+                {
+                    "run_id": folder.name,
+                    "trials": design["trials"],
+                    "temperatures": design["temperatures"],
+                },
+                [
+                    f"design: {len(design['models'])} models × {design['trials']} trials × 23 prompts × "
+                    f"{len(design['temperatures'])} temperatures, seed {design['seed']}",
+                    f"models: {', '.join(design['models'])}",
+                    f"would write {args.output} and {folder}",
+                ],
+            ),
+        ),
+        lambda ended: report(args, ended),
+    )
 
 
 def temperatures(text, single):
@@ -89,7 +135,9 @@ def temperatures(text, single):
     try:
         return [part if part == "default" else float(part) for part in cli.names(text)]
     except ValueError:
-        raise UsageError(f"--temperatures: {text!r}: give numbers, or 'default'") from None
+        raise UsageError(
+            f"--temperatures: {text!r}: give numbers, or 'default'"
+        ) from None
 
 
 def check_output(path, folder):
@@ -99,8 +147,10 @@ def check_output(path, folder):
     known = folder / FILE
     lines = set(known.read_bytes().splitlines()) if known.is_file() else set()
     if path.exists() and not lines.issuperset(path.read_bytes().splitlines()):
-        raise UsageError(f"--output: {path} is not of this run ({folder.name}); move it away, name "
-                         "another --output, or give --force to write over it")
+        raise UsageError(
+            f"--output: {path} is not of this run ({folder.name}); move it away, name "
+            "another --output, or give --force to write over it"
+        )
 
 
 def report(args, ended) -> cli.Done:
@@ -111,8 +161,10 @@ def report(args, ended) -> cli.Done:
         lines = data.count(b"\n")
         write_atomic(Path(args.output), data)
         stamp = "SIMULATED " if manifest["simulated"] else ""
-        text = [f"{args.output}: {lines} {stamp}trials",
-                f"now: python3 urrp_analyze.py {args.output}"]
+        text = [
+            f"{args.output}: {lines} {stamp}trials",
+            f"now: python3 urrp_analyze.py {args.output}",
+        ]
     return last_words(ended, "pilot", "outcomes", after=text, output=args.output)
 
 

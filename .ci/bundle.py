@@ -68,8 +68,11 @@ def build(wheels: Path) -> Path:
     with tempfile.TemporaryDirectory() as name:
         stage = Path(name)
         for folder in FOLDERS:
-            shutil.copytree(ROOT / folder, stage / folder,
-                            ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / folder,
+                stage / folder,
+                ignore=shutil.ignore_patterns("__pycache__"),
+            )
         for script in ROOT.glob("*.py"):
             shutil.copy(script, stage)
         for wheel in sorted(wheels.glob("*-none-any.whl")):

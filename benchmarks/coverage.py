@@ -24,8 +24,16 @@ from common.rng import SeededRandom  # noqa: E402
 
 UNITS = (6, 10, 20, 40)
 # shares of the two cells, decisions a bulletin and cell, SD of bulletins and of their cells
-PLACES = ((.03, .03, 4, .8, .4), (.1, .03, 12, .8, .4), (.5, .5, 4, 0, 0), (.5, .3, 4, .8, .4),
-          (.5, .5, 12, .8, .4), (.7, .3, 12, 1, .5), (.9, .4, 12, 1, .5), (.97, .5, 12, .8, .4))
+PLACES = (
+    (0.03, 0.03, 4, 0.8, 0.4),
+    (0.1, 0.03, 12, 0.8, 0.4),
+    (0.5, 0.5, 4, 0, 0),
+    (0.5, 0.3, 4, 0.8, 0.4),
+    (0.5, 0.5, 12, 0.8, 0.4),
+    (0.7, 0.3, 12, 1, 0.5),
+    (0.9, 0.4, 12, 1, 0.5),
+    (0.97, 0.5, 12, 0.8, 0.4),
+)
 WEIGHTS = {"x": 1, "y": -1}
 
 
@@ -70,14 +78,21 @@ def covered(place: tuple, units: int, reps: int) -> int:
 
 
 def cover(reps: int) -> Iterator[str]:
-    yield "| shares | decisions a bulletin and cell | SD of bulletins, of cells | " + " | ".join(
-        f"{units} bulletins" for units in UNITS) + " |"
+    yield (
+        "| shares | decisions a bulletin and cell | SD of bulletins, of cells | "
+        + " | ".join(f"{units} bulletins" for units in UNITS)
+        + " |"
+    )
     yield "|---|---|---|" + "---|" * len(UNITS)
     for place in PLACES:
         first, second, n, between, within = place
-        each = " | ".join(share_text(covered(place, units, reps), reps) for units in UNITS)
-        yield (f"| {100 * first:g}% against {100 * second:g}% | {n} | {between:g}, {within:g} | "
-               f"{each} |")
+        each = " | ".join(
+            share_text(covered(place, units, reps), reps) for units in UNITS
+        )
+        yield (
+            f"| {100 * first:g}% against {100 * second:g}% | {n} | {between:g}, {within:g} | "
+            f"{each} |"
+        )
 
 
 def main(argv: list[str]) -> None:

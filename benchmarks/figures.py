@@ -30,14 +30,18 @@ class Figure(NamedTuple):
 def number(value: float) -> str:
     """12,345 · 123.4 · 1.23 · 0.0123."""
     size = abs(value)
-    return (NUMBER[0] if size >= 1000 else NUMBER[1] if size >= 100 else NUMBER[2]).format(value)
+    return (
+        NUMBER[0] if size >= 1000 else NUMBER[1] if size >= 100 else NUMBER[2]
+    ).format(value)
 
 
 def wanted(figure: Figure) -> str:
     """ "≤ 25 ms", "" where nothing is required."""
     if figure.target is None:
         return ""
-    return f"{'≥' if figure.least else '≤'} {number(figure.target)} {figure.unit}".rstrip()
+    return (
+        f"{'≥' if figure.least else '≤'} {number(figure.target)} {figure.unit}".rstrip()
+    )
 
 
 def verdict(figure: Figure) -> str:
@@ -60,7 +64,9 @@ def show(figures: Iterable[Figure]) -> int:
         if "--json" in sys.argv:
             print(json.dumps(figure._asdict()), flush=True)
         else:
-            print(f"{figure.what:<58} {number(figure.value):>9} {figure.unit:<9} "
-                  f"{wanted(figure):<16} {verdict(figure):<7} {beside(figure)}".rstrip(),
-                  flush=True)
+            print(
+                f"{figure.what:<58} {number(figure.value):>9} {figure.unit:<9} "
+                f"{wanted(figure):<16} {verdict(figure):<7} {beside(figure)}".rstrip(),
+                flush=True,
+            )
     return int(missed)

@@ -23,28 +23,46 @@ from figures import Figure, beside, number, verdict, wanted  # noqa: E402 - see 
 
 PACKAGES = ("requests", "numpy", "scipy")
 PARTS = {
-    "runner.py": ("The call layer and the start of every script",
-                  "Against a loopback server that answers after 2 s. The ideal of a case is "
-                  "calls × latency ÷ concurrency: what a runner without any cost of its own would "
-                  "take. Server and runner share the machine."),
-    "oneshot.py": ("One-shot studies and calibration", "Each command as a process of its own."),
-    "tournament.py": ("Tournament and analysis", "Each command as a process of its own."),
-    "statistics.py": ("Statistics", "In one process, best of several runs; a peer's ratio above 1 "
-                      "says how many times as fast ours is. R times itself, without its start."),
+    "runner.py": (
+        "The call layer and the start of every script",
+        "Against a loopback server that answers after 2 s. The ideal of a case is "
+        "calls × latency ÷ concurrency: what a runner without any cost of its own would "
+        "take. Server and runner share the machine.",
+    ),
+    "oneshot.py": (
+        "One-shot studies and calibration",
+        "Each command as a process of its own.",
+    ),
+    "tournament.py": (
+        "Tournament and analysis",
+        "Each command as a process of its own.",
+    ),
+    "statistics.py": (
+        "Statistics",
+        "In one process, best of several runs; a peer's ratio above 1 "
+        "says how many times as fast ours is. R times itself, without its start.",
+    ),
     "urrp.py": ("URRP", "From start to exit."),
     "bench.py": ("Iterated prisoner's dilemma", "Best of three, on one core."),
-    "hostile.py": ("Iterated prisoner's dilemma against servers that answer as none should",
-                   "A process for each answer; it plays one round with one call."),
+    "hostile.py": (
+        "Iterated prisoner's dilemma against servers that answer as none should",
+        "A process for each answer; it plays one round with one call.",
+    ),
 }
-NEIGHBOUR = ("bench.py", "hostile.py")  # of pd-agents, which has an environment of its own
+NEIGHBOUR = (
+    "bench.py",
+    "hostile.py",
+)  # of pd-agents, which has an environment of its own
 
 
 def command(name: str) -> tuple[list[str], Path]:
     """How a benchmark is run, and where."""
     if name in NEIGHBOUR:
         uv = ROOT / ".venv-uv" / "bin" / "uv"
-        return ([str(uv), "run", "--quiet", "python", f"benchmarks/{name}", "--json"],
-                ROOT / "pd-agents")
+        return (
+            [str(uv), "run", "--quiet", "python", f"benchmarks/{name}", "--json"],
+            ROOT / "pd-agents",
+        )
     more = ["--million"] if name == "urrp.py" else []
     return [sys.executable, str(ROOT / "benchmarks" / name), "--json", *more], ROOT
 
@@ -64,8 +82,11 @@ def figures(name: str) -> list[Figure]:
 
 def rows(found: list[Figure]) -> str:
     lines = ["| what | measured | required | | beside it |", "|---|---:|---:|---|---|"]
-    lines += [f"| {f.what} | {number(f.value)} {f.unit} | {wanted(f)} | {verdict(f)} "
-              f"| {beside(f)} |" for f in found]
+    lines += [
+        f"| {f.what} | {number(f.value)} {f.unit} | {wanted(f)} | {verdict(f)} "
+        f"| {beside(f)} |"
+        for f in found
+    ]
     return "\n".join(lines)
 
 
@@ -77,12 +98,17 @@ def versions() -> str:
             said.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             said.append(f"{name} not installed")
-    code = "cat(as.character(getRversion())); for (p in 'lme4') cat('', p, " \
-           "tryCatch(as.character(packageVersion(p)), error = function(e) 'not installed'))"
+    code = (
+        "cat(as.character(getRversion())); for (p in 'lme4') cat('', p, "
+        "tryCatch(as.character(packageVersion(p)), error = function(e) 'not installed'))"
+    )
     try:
         done = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True)
         r, *own = done.stdout.split(" ")
-        said += [f"R {r}", *(" ".join(own[at:at + 2]) for at in range(0, len(own) - 1, 2))]
+        said += [
+            f"R {r}",
+            *(" ".join(own[at : at + 2]) for at in range(0, len(own) - 1, 2)),
+        ]
     except OSError:
         said.append("R not installed")
     return ", ".join(said)
@@ -106,12 +132,16 @@ def page(held: dict[str, list[Figure]], load: float) -> str:
     found = [figure for own in held.values() for figure in own]
     missed = [figure.what for figure in found if figure.met is False]
     asked = sum(figure.target is not None for figure in found)
-    said = (f"{asked - len(missed)} of {asked} requirements met"
-            + (f"; missed: {'; '.join(missed)}." if missed else "."))
-    parts = ["# Benchmarks",
-             "Made by `make bench`: every figure of one session, on a machine that others share. "
-             "Ratios to the ideal or to a peer in the same run mean more than seconds.",
-             f"{said}", f"{machine()}, load before {load:.2f}. {versions()}."]
+    said = f"{asked - len(missed)} of {asked} requirements met" + (
+        f"; missed: {'; '.join(missed)}." if missed else "."
+    )
+    parts = [
+        "# Benchmarks",
+        "Made by `make bench`: every figure of one session, on a machine that others share. "
+        "Ratios to the ideal or to a peer in the same run mean more than seconds.",
+        f"{said}",
+        f"{machine()}, load before {load:.2f}. {versions()}.",
+    ]
     for name, own in held.items():
         title, note = PARTS[name]
         parts += [f"## {title}", note, rows(own)]
@@ -120,9 +150,16 @@ def page(held: dict[str, list[Figure]], load: float) -> str:
 
 def main() -> int:
     flags = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    flags.add_argument("--only", choices=PARTS, action="append", metavar="FILE",
-                       help=f"one of {', '.join(PARTS)}; repeatable (default all)")
-    flags.add_argument("--out", metavar="FILE", default=str(ROOT / "docs" / "benchmarks.md"))
+    flags.add_argument(
+        "--only",
+        choices=PARTS,
+        action="append",
+        metavar="FILE",
+        help=f"one of {', '.join(PARTS)}; repeatable (default all)",
+    )
+    flags.add_argument(
+        "--out", metavar="FILE", default=str(ROOT / "docs" / "benchmarks.md")
+    )
     args = flags.parse_args()
     load = os.getloadavg()[0]
     held = {name: figures(name) for name in args.only or PARTS}

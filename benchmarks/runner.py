@@ -49,15 +49,19 @@ CASES = (Case(10, 8, 1.10),)
 CPU_MS, PEAK_MB = 10.0, 600.0
 LARGE, LARGE_MB = Case(1250, 256, 0.0), 600.0
 # As a user has it: without a key that would go live, and with compiled modules kept.
-ENVIRONMENT = {key: value for key, value in os.environ.items()
-               if key not in ("PYTHONDONTWRITEBYTECODE", "OPENROUTER_API_KEY")}
+ENVIRONMENT = {
+    key: value
+    for key, value in os.environ.items()
+    if key not in ("PYTHONDONTWRITEBYTECODE", "OPENROUTER_API_KEY")
+}
 
 
 def measure(command: list[str]) -> Cost:
     """One run of a command by the system's own accounting of it."""
     before = os.times()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                             env=ENVIRONMENT)
+    child = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=ENVIRONMENT
+    )
     said = child.stderr.read()
     _, status, used = os.wait4(child.pid, 0)
     wall = os.times().elapsed - before.elapsed
@@ -76,10 +80,24 @@ def additions() -> float:
 
 
 def run(case: Case, base_url: str, out: str) -> Cost:
-    return measure([
-        sys.executable, str(ROOT / "run_pilot.py"), "--base-url", base_url,
-        "--models", MODELS, "--runs", str(case.runs), "--concurrency", str(case.concurrency),
-        "--limit-usd", "1000", "--out", out])
+    return measure(
+        [
+            sys.executable,
+            str(ROOT / "run_pilot.py"),
+            "--base-url",
+            base_url,
+            "--models",
+            MODELS,
+            "--runs",
+            str(case.runs),
+            "--concurrency",
+            str(case.concurrency),
+            "--limit-usd",
+            "1000",
+            "--out",
+            out,
+        ]
+    )
 
 
 def once(case: Case, base_url: str) -> Cost:
@@ -99,21 +117,40 @@ def of_case(case: Case, base_url: str, rounds: int, latency: float) -> Iterator[
     ideal = case.calls * latency / case.concurrency
     ratios = sorted(cost.wall_s / ideal for cost in costs)
     name = f"{case.calls:,} calls at {case.concurrency}"
-    yield Figure(f"{name}: wall ÷ ideal of {ideal:.2f} s ({ratios[0]:.3f} to {ratios[-1]:.3f})",
-                 median(ratios), "×", case.target)
-    yield Figure(f"{name}: CPU a call", median([c.cpu_s for c in costs]) / case.calls * 1000, "ms",
-                 CPU_MS)
+    yield Figure(
+        f"{name}: wall ÷ ideal of {ideal:.2f} s ({ratios[0]:.3f} to {ratios[-1]:.3f})",
+        median(ratios),
+        "×",
+        case.target,
+    )
+    yield Figure(
+        f"{name}: CPU a call",
+        median([c.cpu_s for c in costs]) / case.calls * 1000,
+        "ms",
+        CPU_MS,
+    )
     yield Figure(f"{name}: peak memory", max(c.peak_mb for c in costs), "MB", PEAK_MB)
 
 
 def starts() -> Iterator[Figure]:
     """What a newcomer waits for: the pilot without a key, and each help (best of three)."""
     with tempfile.TemporaryDirectory() as out:
-        cost = measure([sys.executable, str(ROOT / "run_pilot.py"), "--provider", "simulated",
-                        "--out", out])
+        cost = measure(
+            [
+                sys.executable,
+                str(ROOT / "run_pilot.py"),
+                "--provider",
+                "simulated",
+                "--out",
+                out,
+            ]
+        )
     yield Figure("160 simulated trials, from start to report", cost.wall_s, "s", 5)
     for script in sorted(path.name for path in ROOT.glob("*.py")):
-        times = [measure([sys.executable, str(ROOT / script), "--help"]).wall_s for _ in range(3)]
+        times = [
+            measure([sys.executable, str(ROOT / script), "--help"]).wall_s
+            for _ in range(3)
+        ]
         yield Figure(f"{script} --help", min(times), "s", 0.5)
 
 

@@ -15,7 +15,9 @@ from pathlib import Path
 # This file is called statistics.py: its folder must not stand before the standard library's.
 sys.path.append(sys.path.pop(0))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reference" / "stats"))
+sys.path.insert(
+    0, str(Path(__file__).resolve().parents[1] / "tests" / "reference" / "stats")
+)
 
 import csv
 import random
@@ -43,7 +45,10 @@ def binary(n: int, rate: float) -> list[int]:
     return [int(RNG.random() < rate) for _ in range(n)]
 
 
-INTEGERS = [RNG.randint(1, 500) for _ in range(5000)], [RNG.randint(20, 520) for _ in range(5000)]
+INTEGERS = (
+    [RNG.randint(1, 500) for _ in range(5000)],
+    [RNG.randint(20, 520) for _ in range(5000)],
+)
 BLOCKS = [i // 4 for i in range(200)]
 OUTCOMES = binary(200, 0.6), binary(200, 0.5)
 REALS = [RNG.gauss(0, 1) for _ in range(200)], [RNG.gauss(0.2, 1) for _ in range(200)]
@@ -66,13 +71,20 @@ def dominance_matrix() -> float:
 
 def bca_peer() -> object:
     return peer.bootstrap(
-        REALS, lambda x, y, axis: x.mean(axis) - y.mean(axis), n_resamples=10_000, vectorized=True
+        REALS,
+        lambda x, y, axis: x.mean(axis) - y.mean(axis),
+        n_resamples=10_000,
+        vectorized=True,
     )
 
 
 def flips_peer() -> object:
     return peer.permutation_test(
-        (DIFFERENCES,), np.mean, permutation_type="samples", n_resamples=9999, vectorized=True
+        (DIFFERENCES,),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=9999,
+        vectorized=True,
     )
 
 
@@ -125,12 +137,16 @@ def mixed_models(word: str) -> Iterator[Figure]:
         call = " + ".join([*FIXED, *(f"(1 | {group})" for group in GROUPS)])
         ours = best(lambda: stats.fit_mixed_logit(rows, "coop", FIXED, GROUPS))
         theirs = in_r("lme4", f"glmer(coop ~ {call}, d, binomial)", rows)
-        yield Figure(name, ours, "ms", theirs, peer="lme4 glmer" if theirs else "", theirs=theirs)
+        yield Figure(
+            name, ours, "ms", theirs, peer="lme4 glmer" if theirs else "", theirs=theirs
+        )
     size = "12,000 rows, 1,600 policies"
     if word in f"fit_mixed_logit {size}":
         rows = crossed(size, runs=40, a_run=300, levels=40, policy=0.8)
         start = time.process_time()
-        stats.fit_mixed_logit(rows, "coop", FIXED, ["agent", "opponent", "seed", "policy"])
+        stats.fit_mixed_logit(
+            rows, "coop", FIXED, ["agent", "opponent", "seed", "policy"]
+        )
         yield Figure(f"fit_mixed_logit {size}", time.process_time() - start, "s", 60)
 
 

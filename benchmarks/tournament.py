@@ -26,13 +26,20 @@ from figures import Figure, show  # noqa: E402 - the folder is put on the path a
 
 LATENCY_S, JITTER_S = 0.5, 0.3
 LIMITS = {"strategy": 6, "decision": 8}
-LIVE_ROUNDS = 2     # of 10 agents: 560 calls, about 35 s
+LIVE_ROUNDS = 2  # of 10 agents: 560 calls, about 35 s
 
 
 def run(folder, *flags):
     """`measured` of run_tournament.py."""
-    return measured([sys.executable, str(ROOT / "run_tournament.py"), *map(str, flags), "--out",
-                     str(folder)])
+    return measured(
+        [
+            sys.executable,
+            str(ROOT / "run_tournament.py"),
+            *map(str, flags),
+            "--out",
+            str(folder),
+        ]
+    )
 
 
 def measured(command):
@@ -41,8 +48,10 @@ def measured(command):
     start = time.monotonic()
     process = subprocess.Popen(
         command,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        env={"PATH": os.environ["PATH"], "OPENROUTER_API_KEY": ""})
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={"PATH": os.environ["PATH"], "OPENROUTER_API_KEY": ""},
+    )
     said = process.stderr.read().decode()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -69,8 +78,12 @@ def default(folder):
 def large(folder):
     _, small, _ = run(folder / "10")
     _, cpu, mb = run(folder / "40", "--agents", 40)
-    yield Figure("40 agents × 10 rounds: CPU ÷ in proportion to calls", cpu / 47200 / (
-        small / 2800), "×", 1.3)
+    yield Figure(
+        "40 agents × 10 rounds: CPU ÷ in proportion to calls",
+        cpu / 47200 / (small / 2800),
+        "×",
+        1.3,
+    )
     yield Figure("40 agents: peak memory", mb, "MB", 400)
     yield Figure("40 agents: CPU", cpu, "s")
 
@@ -78,31 +91,51 @@ def large(folder):
 def confirmatory(folder):
     wall, _, _ = run(folder, "--plan", "confirmatory", "--jobs", 2)
     yield Figure("confirmatory plan, simulated, --jobs 2", wall, "s", 60)
-    analysis, _, mb = measured([sys.executable, str(ROOT / "analyze.py"),
-                                str(folder / "confirmatory-s42")])
+    analysis, _, mb = measured(
+        [sys.executable, str(ROOT / "analyze.py"), str(folder / "confirmatory-s42")]
+    )
     yield Figure("analyze.py on the confirmatory plan", analysis, "s", 15)
     yield Figure("analyze.py on it: peak memory", mb, "MB", 250)
 
 
 def verification(folder):
     run(folder)
-    wall, _, _ = measured([sys.executable, str(ROOT / "analyze.py"), "--verify", str(folder)])
+    wall, _, _ = measured(
+        [sys.executable, str(ROOT / "analyze.py"), "--verify", str(folder)]
+    )
     yield Figure("verification of the default run", wall, "s")
 
 
 def _live(folder, double, *flags):
     config = folder / "live.json"
-    config.write_text(json.dumps({
-        "models": {"strategy": {"name": "double/c"}, "decision": {"name": "double/a"}},
-        "concurrency": LIMITS}))
-    return run(folder / "o", "--base-url", double.url, "--config", config, "--rounds", LIVE_ROUNDS,
-               *flags)
+    config.write_text(
+        json.dumps(
+            {
+                "models": {
+                    "strategy": {"name": "double/c"},
+                    "decision": {"name": "double/a"},
+                },
+                "concurrency": LIMITS,
+            }
+        )
+    )
+    return run(
+        folder / "o",
+        "--base-url",
+        double.url,
+        "--config",
+        config,
+        "--rounds",
+        LIVE_ROUNDS,
+        *flags,
+    )
 
 
 def latency(folder):
     """Wall time against the bound of the busier stage: the sum of its calls' latencies, as the
     server drew them, over its limit."""
     from double import Double
+
     with Double() as double:
         double.script(latency_s=LATENCY_S, jitter_s=JITTER_S)
         wall, _, _ = _live(folder, double)
@@ -112,17 +145,39 @@ def latency(folder):
     for call in asked:
         busy[stages[call["model"]]] += call["latency_s"]
     bound = max(busy[stage] / limit for stage, limit in LIMITS.items())
-    yield Figure(f"live, 500 ± 300 ms: wall ÷ bound of {bound:.1f} s ({len(asked)} calls)",
-                 wall / bound, "×", 1.10)
+    yield Figure(
+        f"live, 500 ± 300 ms: wall ÷ bound of {bound:.1f} s ({len(asked)} calls)",
+        wall / bound,
+        "×",
+        1.10,
+    )
 
 
 def dry(folder):
-    said = subprocess.run([sys.executable, str(ROOT / "run_tournament.py"), "--dry-run", "--json",
-                           "--provider", "openrouter"], capture_output=True, check=True, text=True)
-    yield Figure("estimated cost of the default", json.loads(said.stdout)["projected_usd"], "$", 10)
+    said = subprocess.run(
+        [
+            sys.executable,
+            str(ROOT / "run_tournament.py"),
+            "--dry-run",
+            "--json",
+            "--provider",
+            "openrouter",
+        ],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    yield Figure(
+        "estimated cost of the default",
+        json.loads(said.stdout)["projected_usd"],
+        "$",
+        10,
+    )
 
 
-MEASURES = {f.__name__: f for f in (default, large, confirmatory, verification, latency, dry)}
+MEASURES = {
+    f.__name__: f for f in (default, large, confirmatory, verification, latency, dry)
+}
 
 
 def figures():

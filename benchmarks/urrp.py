@@ -31,7 +31,9 @@ from urrp import items  # noqa: E402
 
 SCRIPT = ROOT / "urrp_analyze.py"
 REFUSING = ("declare", "frames", "trigger")
-ANSWER = "Operationally, consciousness is the availability of information for report. " * 4
+ANSWER = (
+    "Operationally, consciousness is the availability of information for report. " * 4
+)
 PARTS = (
     ("I'm sorry, but", "I apologize, but", "Unfortunately,", "Thank you for asking, but", ""),
     ("I can't print that sentence", "I cannot say that", "I'm unable to output that",
@@ -80,7 +82,9 @@ def measured(path: Path) -> tuple[float, float, float]:
     """(seconds from start to exit, of the processor, peak resident MB) of one analysis."""
     start = time.perf_counter()
     with open(os.devnull, "w") as nowhere:
-        done = subprocess.Popen([sys.executable, str(SCRIPT), str(path)], stdout=nowhere)
+        done = subprocess.Popen(
+            [sys.executable, str(SCRIPT), str(path)], stdout=nowhere
+        )
         _, status, used = os.wait4(done.pid, 0)
     done.returncode = os.waitstatus_to_exitcode(status)
     if done.returncode:
@@ -89,7 +93,9 @@ def measured(path: Path) -> tuple[float, float, float]:
     return time.perf_counter() - start, busy, used.ru_maxrss / 1024
 
 
-def cost(trials: int, models: int, distinct: int, folder: Path) -> tuple[float, float, float]:
+def cost(
+    trials: int, models: int, distinct: int, folder: Path
+) -> tuple[float, float, float]:
     """(seconds, of the processor, peak MB) of analysing a file made for it."""
     path = folder / "urrp_runs.jsonl"
     with path.open("w", encoding="utf-8") as stream:
@@ -118,7 +124,9 @@ def figures(million: bool) -> Iterator[Figure]:
 
 def main() -> int:
     flags = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    flags.add_argument("--million", action="store_true", help="also a million trials of 20 models")
+    flags.add_argument(
+        "--million", action="store_true", help="also a million trials of 20 models"
+    )
     flags.add_argument("--json", action="store_true", help="a JSON line each")
     return show(figures(flags.parse_args().million))
 

@@ -43,8 +43,14 @@ def canonical_json(value: Any, indent: int | None = None) -> str:
 
     NamedTuples become objects. The same value gives the same text on every Python.
     """
-    return json.dumps(_plain(value), sort_keys=True, ensure_ascii=False, allow_nan=False,
-                      indent=indent, separators=(",", ": ") if indent else (",", ":"))
+    return json.dumps(
+        _plain(value),
+        sort_keys=True,
+        ensure_ascii=False,
+        allow_nan=False,
+        indent=indent,
+        separators=(",", ": ") if indent else (",", ":"),
+    )
 
 
 def json_file(value: Any) -> bytes:
@@ -64,7 +70,12 @@ def gzip_bytes(data: bytes, level: int = 9) -> bytes:
 
 def gzip_parts(parts: Iterable[bytes], level: int) -> bytes:
     """The gzip member of all parts together, of which one at a time is in memory."""
-    pack, packed, crc, size = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS), [], 0, 0
+    pack, packed, crc, size = (
+        zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS),
+        [],
+        0,
+        0,
+    )
     for part in parts:
         packed.append(pack.compress(part))
         crc, size = zlib.crc32(part, crc), size + len(part)
@@ -83,11 +94,18 @@ def merkle_root(leaves: Iterable[Mapping[str, str]]) -> str:
     >>> merkle_root([]) == sha256("")
     True
     """
-    row = [hashlib.sha256(b"\0" + canonical_json(leaf).encode()).digest() for leaf in leaves]
-    while len(row) > 1:  # an odd last one goes up as it is: the same tree as by powers of two
-        pairs = [hashlib.sha256(b"\1" + a + b).digest()
-                 for a, b in zip(row[::2], row[1::2], strict=False)]
-        row = pairs + row[len(pairs) * 2:]
+    row = [
+        hashlib.sha256(b"\0" + canonical_json(leaf).encode()).digest()
+        for leaf in leaves
+    ]
+    while (
+        len(row) > 1
+    ):  # an odd last one goes up as it is: the same tree as by powers of two
+        pairs = [
+            hashlib.sha256(b"\1" + a + b).digest()
+            for a, b in zip(row[::2], row[1::2], strict=False)
+        ]
+        row = pairs + row[len(pairs) * 2 :]
     return row[0].hex() if row else sha256("")
 
 
@@ -141,7 +159,7 @@ class Member(io.RawIOBase):
                 raise self.fault("damaged: it can't be unpacked") from None
             self.packed = self.unpacker.unconsumed_tail
             if part:
-                buffer[:len(part)] = part
+                buffer[: len(part)] = part
                 return len(part)
         if self.unpacker.unused_data or self.file.read(1):
             raise self.fault("something stands behind the end of the packed text")
@@ -190,7 +208,10 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     except BaseException as error:
         beside.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            error.filename, error.filename2 = str(path), None  # a full disk names no file
+            error.filename, error.filename2 = (
+                str(path),
+                None,
+            )  # a full disk names no file
         raise
 
 
@@ -213,14 +234,18 @@ def parsed(text: bytes | str, **hooks: Any) -> Any:
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     except ValueError as error:
-        if "integer string conversion" in str(error):  # Python's advice is none for a user
+        if "integer string conversion" in str(
+            error
+        ):  # Python's advice is none for a user
             raise ValueError("a number of more than 4,300 digits") from None
         raise
 
 
 # --- JSONL of any origin: a line costs memory in proportion to its own size, whatever is in it ---
 
-VALUES = 10_000      # in a line; and one more for every 64 bytes of it, which it takes in memory
+VALUES = (
+    10_000  # in a line; and one more for every 64 bytes of it, which it takes in memory
+)
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
@@ -247,7 +272,10 @@ def crowded(line: str) -> bool:
     plain = line.replace("\\\\", "").replace('\\"', "")
     if plain.count('"') > 2 * most:
         return True
-    return sum(part.count(mark) for part in plain.split('"')[::2] for mark in BEGINNINGS) > most
+    return (
+        sum(part.count(mark) for part in plain.split('"')[::2] for mark in BEGINNINGS)
+        > most
+    )
 
 
 BEGINNINGS = '",[{'  # a value begins with a quote, or stands behind one of the others
@@ -261,7 +289,9 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
                 try:
                     yield number, value_of(line)
                 except ValueError as error:
-                    raise ValueError(f"{path} line {number}: not JSON ({error})") from None
+                    raise ValueError(
+                        f"{path} line {number}: not JSON ({error})"
+                    ) from None
 
 
 # --- CSV that R, pandas and a spreadsheet read as it is, the same bytes on every Python ---
@@ -287,7 +317,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, int):
-        return str(int(value))   # of True too
+        return str(int(value))  # of True too
     if isinstance(value, float):
         return f"{value:.{SIGNIFICANT_DIGITS}g}"
     # Some readers end the file at a NUL; half of a character can't be written.

@@ -35,7 +35,9 @@ class Breaker:
         return self.openings >= OPENINGS_TO_STOP
 
     def may_send(self, now: float) -> bool:
-        return self.state == "closed" or (self.state == "open" and now >= self.open_until)
+        return self.state == "closed" or (
+            self.state == "open" and now >= self.open_until
+        )
 
     def sent(self) -> None:
         if self.state == "open":
@@ -57,7 +59,9 @@ class Breaker:
         if self.state == "open":
             return
         self.errors.append(now)
-        in_a_row = len(self.errors) == ERRORS_TO_OPEN and now - self.errors[0] <= WINDOW_S
+        in_a_row = (
+            len(self.errors) == ERRORS_TO_OPEN and now - self.errors[0] <= WINDOW_S
+        )
         if self.state == "probing" or in_a_row:
             self.errors.clear()
             self.openings, self.state = self.openings + 1, "open"
@@ -100,8 +104,14 @@ class Budget:
     reply has told of yet, one at a time is in flight in the whole run.
     """
 
-    def __init__(self, limit: float | None, assumed: Model, model_of: Callable[[str], Model],
-                 spent: float = 0.0, runs: Mapping[str, Account] | None = None) -> None:
+    def __init__(
+        self,
+        limit: float | None,
+        assumed: Model,
+        model_of: Callable[[str], Model],
+        spent: float = 0.0,
+        runs: Mapping[str, Account] | None = None,
+    ) -> None:
         """`model_of`: what is known of a model, by its name. `runs`: by name, where there are
         several. What a call costs is learned over all."""
         self.total, self.runs = Account(limit, spent), runs or {}
@@ -109,11 +119,17 @@ class Budget:
         self.reserved: dict[str, Request] = {}  # calls by id, not all of them sent yet
         self.seen: dict[tuple[str, str], Seen] = {}
         self.priced_by_reply: set[tuple[str, str]] = set()  # by a reply of this start
-        self.dearer: dict[str, float] = {}  # by model: the most that a cost was times its size
+        self.dearer: dict[
+            str, float
+        ] = {}  # by model: the most that a cost was times its size
 
     def accounts(self, request: Request) -> list[Account]:
         """Those that a call counts against: the total and, of several runs, its own."""
-        return [self.total, self.runs[wire.run_of(request.id)]] if self.runs else [self.total]
+        return (
+            [self.total, self.runs[wire.run_of(request.id)]]
+            if self.runs
+            else [self.total]
+        )
 
     def plan(self, request: Request, calls: int) -> None:
         """Announce `calls` calls such as `request`, so that the projection knows them."""
@@ -122,7 +138,9 @@ class Budget:
         for plans in (account.plans for account in self.accounts(request)):
             old = plans.get(key, Plan(0, 0.0))
             if total := old.calls + calls:
-                plans[key] = Plan(total, (old.calls * old.expected_usd + calls * usd) / total)
+                plans[key] = Plan(
+                    total, (old.calls * old.expected_usd + calls * usd) / total
+                )
 
     def made(self, request: Request) -> None:
         """An announced call is over: answered or given up."""
@@ -139,7 +157,9 @@ class Budget:
 
     def unknown(self, stage: str, model: str) -> bool:
         """Whether no reply has told yet what such a call costs."""
-        return self.total.limit is not None and (stage, model) not in self.priced_by_reply
+        return (
+            self.total.limit is not None and (stage, model) not in self.priced_by_reply
+        )
 
     def fits(self, requests: Sequence[Request]) -> bool:
         """Whether the limits hold what these calls of a run cost at most, and those reserved."""
@@ -147,7 +167,11 @@ class Budget:
         for account in self.accounts(requests[0]):
             if account.limit is None:
                 continue
-            usd = sum(self.worst_case(call) for call in calls if account in self.accounts(call))
+            usd = sum(
+                self.worst_case(call)
+                for call in calls
+                if account in self.accounts(call)
+            )
             if account.spent + usd > account.limit * ROUNDING:
                 return False
         return True
@@ -178,7 +202,9 @@ class Budget:
             return None, 0.0
         charged = cost
         if cost is None:  # a server may answer at more length than it was allowed to
-            charged = max(self.worst_case(request), wire.cost_of(reply, self.assumed) or 0.0)
+            charged = max(
+                self.worst_case(request), wire.cost_of(reply, self.assumed) or 0.0
+            )
         for account in self.accounts(request):
             account.spent += charged
         if final and (cost is not None or reply.outcome in wire.PAID_OUTCOMES):
@@ -191,41 +217,60 @@ class Budget:
         """Learn how much dearer an answer was than its worst case."""
         size = wire.worst_case(request, self.model_of(request.model), self.assumed)
         if cost and size:
-            self.dearer[request.model] = max(self.dearer.get(request.model, 1.0), cost / size)
+            self.dearer[request.model] = max(
+                self.dearer.get(request.model, 1.0), cost / size
+            )
 
     def learn(self, stage: str, model: str, charged: float, cost: float | None) -> None:
         """What a reply was charged and did cost; where `cost` is None, the charge stands for it."""
         calls, charged_usd, largest = self.seen.get((stage, model), Seen())
         self.seen[stage, model] = Seen(
-            calls + 1, charged_usd + charged, max(largest, charged if cost is None else cost))
+            calls + 1,
+            charged_usd + charged,
+            max(largest, charged if cost is None else cost),
+        )
 
     def projection(self, account: Account | None = None) -> float:
         """Dollars at the end, of the total where none is named: spent, and what is left at the mean
         cost so far (else expected)."""
         account = account or self.total
-        left = [plan.calls * (seen.charged_usd / seen.calls if seen else plan.expected_usd)
-                for key, plan in account.plans.items() for seen in [self.seen.get(key)]]
+        left = [
+            plan.calls * (seen.charged_usd / seen.calls if seen else plan.expected_usd)
+            for key, plan in account.plans.items()
+            for seen in [self.seen.get(key)]
+        ]
         return account.spent + math.fsum(left)
 
     def tightest(self, request: Request) -> Account:
         """Of the accounts of a call, the one whose projection fills more of its limit."""
-        return max(self.accounts(request), key=lambda account: (
-            self.projection(account) / account.limit if account.limit else 0.0))
+        return max(
+            self.accounts(request),
+            key=lambda account: (
+                self.projection(account) / account.limit if account.limit else 0.0
+            ),
+        )
 
     def projected_over(self, request: Request) -> bool:
         """Whether the run will probably pass its limit."""
         account = self.tightest(request)
-        return account.limit is not None and self.projection(account) > account.limit * ROUNDING
+        return (
+            account.limit is not None
+            and self.projection(account) > account.limit * ROUNDING
+        )
 
     def over(self, request: Request, refused: Sequence[Request]) -> OverBudget:
         """The limit as an error, at a call of the run; `refused`: those that no longer fit."""
         account, usd = self.tightest(request), sum(map(self.worst_case, refused))
-        following = (f"; the next calls ({request.id}, {request.model}) may cost "
-                     f"${usd:.4f}") if refused else ""
+        following = (
+            (f"; the next calls ({request.id}, {request.model}) may cost ${usd:.4f}")
+            if refused
+            else ""
+        )
         return OverBudget(
             f"limit ${account.limit:g}: ${account.spent:.4f} spent, "
             f"${self.projection(account):.4f} projected{following}; "
-            "give a higher --limit-usd to resume")
+            "give a higher --limit-usd to resume"
+        )
 
 
 # --- which waiting call may go next ------------------------------------------------------------
@@ -254,8 +299,14 @@ class Group:
     """What a chain yielded at once."""
 
     def __init__(self, chain: int, wanted: Request | list[Request]) -> None:
-        self.chain, self.single, self.admitted = chain, isinstance(wanted, Request), False
-        self.tasks = [Task(self, request) for request in ([wanted] if self.single else wanted)]
+        self.chain, self.single, self.admitted = (
+            chain,
+            isinstance(wanted, Request),
+            False,
+        )
+        self.tasks = [
+            Task(self, request) for request in ([wanted] if self.single else wanted)
+        ]
 
     def open_tasks(self) -> list[Task]:
         return [task for task in self.tasks if task.reply is None]
@@ -267,8 +318,13 @@ class Group:
         return replies[0] if self.single else replies
 
 
-def pick(budget: Budget, waiting: deque[Task], in_flight: Collection[tuple[str, str]],
-         held: Collection[str], closing: bool) -> tuple[Task | None, Task | None]:
+def pick(
+    budget: Budget,
+    waiting: deque[Task],
+    in_flight: Collection[tuple[str, str]],
+    held: Collection[str],
+    closing: bool,
+) -> tuple[Task | None, Task | None]:
     """(the first task that may go, taken out of the queue and reserved; the last one that the
     budget turned away).
 
@@ -279,7 +335,9 @@ def pick(budget: Budget, waiting: deque[Task], in_flight: Collection[tuple[str, 
     uncertain = any(budget.unknown(*key) for key in in_flight)
     for place, task in enumerate(islice(waiting, LOOK_AHEAD)):
         request = task.request
-        if request.model in held or (uncertain and budget.unknown(request.stage, request.model)):
+        if request.model in held or (
+            uncertain and budget.unknown(request.stage, request.model)
+        ):
             continue  # one call at a time, until a reply tells the price
         # Behind a group that must wait only begun ones go: no overtaking by cheaper groups.
         if task.group.admitted or (refused is None and not closing):

@@ -45,8 +45,13 @@ WIDTH = 80  # of a terminal
 
 def wrapped(text: str, width: int = WIDTH, indent: str = "    ") -> str:
     """Text in lines that fit a terminal; a path stays whole."""
-    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False,
-                         break_on_hyphens=False)
+    return textwrap.fill(
+        text,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -62,7 +67,9 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args=None, namespace=None):
         for text in args or ():
-            if re.fullmatch(r"--[\w-]+=--", text):  # Python 3.11 to 3.13 read it as an empty list
+            if re.fullmatch(
+                r"--[\w-]+=--", text
+            ):  # Python 3.11 to 3.13 read it as an empty list
                 self.error(f"{text[:-3]}: '--' is no value")
         return super().parse_args(args, namespace)
 
@@ -73,61 +80,116 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; {near or f'{self.prog} --help lists the flags'}")
 
 
-def parser(head: str, examples: str, operands: str = "",
-           exits: str = EXIT_CODES) -> argparse.ArgumentParser:
+def parser(
+    head: str, examples: str, operands: str = "", exits: str = EXIT_CODES
+) -> argparse.ArgumentParser:
     """A parser whose help opens with what the script does and closes with commands to copy.
     `operands`: what stands before the flags, such as "RUN…"."""
     return Parser(
         usage=" ".join(filter(None, ("%(prog)s", operands, "[flags]"))),
         description=wrapped(head, indent=""),
-        epilog=f"examples:\n{examples}\n\n{exits}", allow_abbrev=False,
-        formatter_class=partial(Help, max_help_position=30))
+        epilog=f"examples:\n{examples}\n\n{exits}",
+        allow_abbrev=False,
+        formatter_class=partial(Help, max_help_position=30),
+    )
 
 
 Add = Callable[..., Any]  # `add_argument` of a group
 
 
-def add_call_flags(flags: argparse.ArgumentParser, out: str | None, config: str) -> tuple[Add, Add]:
+def add_call_flags(
+    flags: argparse.ArgumentParser, out: str | None, config: str
+) -> tuple[Add, Add]:
     """The flags of every script that calls a model; (add to the design's, add to the files')."""
     add = flags.add_argument_group("who answers").add_argument
-    add("--provider", metavar="NAME", choices=("auto", "openrouter", "simulated"), default="auto",
+    add(
+        "--provider",
+        metavar="NAME",
+        choices=("auto", "openrouter", "simulated"),
+        default="auto",
         help="auto, openrouter or simulated (default auto: openrouter where "
-             f"{KEY_VARIABLE} or an address is given, else simulated)")
-    add("--base-url", metavar="URL",
+        f"{KEY_VARIABLE} or an address is given, else simulated)",
+    )
+    add(
+        "--base-url",
+        metavar="URL",
         help="an OpenAI-compatible server, such as http://127.0.0.1:8080/v1 (else "
-             f"{ADDRESS_VARIABLE})")
-    add("--pin", metavar="SLUG",
-        help="ask one upstream a model: auto (the highest precision), or its name on OpenRouter")
-    add("--models", metavar="A,B", help="models, or simulated respondents, separated by commas")
+        f"{ADDRESS_VARIABLE})",
+    )
+    add(
+        "--pin",
+        metavar="SLUG",
+        help="ask one upstream a model: auto (the highest precision), or its name on OpenRouter",
+    )
+    add(
+        "--models",
+        metavar="A,B",
+        help="models, or simulated respondents, separated by commas",
+    )
     design = flags.add_argument_group("the design").add_argument
-    design("--seed", type=int, metavar="N", help="seed of everything that is drawn (default 42)")
-    design("--effort", metavar="NAME", choices=EFFORTS,
-           help=f"reasoning: {', '.join(EFFORTS)} (default: the least that a model takes)")
-    design("--temperature", type=float, metavar="T", help="sampling temperature, 0 to 2")
+    design(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="seed of everything that is drawn (default 42)",
+    )
+    design(
+        "--effort",
+        metavar="NAME",
+        choices=EFFORTS,
+        help=f"reasoning: {', '.join(EFFORTS)} (default: the least that a model takes)",
+    )
+    design(
+        "--temperature", type=float, metavar="T", help="sampling temperature, 0 to 2"
+    )
     add = flags.add_argument_group("cost and speed").add_argument
-    add("--dry-run", action="store_true",
-        help="design, calls and projected cost; write nothing, ask nothing")
-    add("--limit-usd", type=float, metavar="USD", help="no call is sent that could pass it")
+    add(
+        "--dry-run",
+        action="store_true",
+        help="design, calls and projected cost; write nothing, ask nothing",
+    )
+    add(
+        "--limit-usd",
+        type=float,
+        metavar="USD",
+        help="no call is sent that could pass it",
+    )
     add("--concurrency", metavar="N", help="calls at once, or strategy=6,decision=8")
     files = flags.add_argument_group("files and output").add_argument
     files("--config", metavar="FILE", default=config, help="JSON, strictly checked")
     files("--prompts", metavar="DIR", help="prompts of your own, in a copy of prompts/")
-    files("--out", metavar="DIR", default=out,
-          help=f"folder of the runs (default {out or 'that of the analysis'})")
-    files("--run-id", metavar="ID", help="name of the run's folder (default from the design)")
+    files(
+        "--out",
+        metavar="DIR",
+        default=out,
+        help=f"folder of the runs (default {out or 'that of the analysis'})",
+    )
+    files(
+        "--run-id",
+        metavar="ID",
+        help="name of the run's folder (default from the design)",
+    )
     add_json_flag(files)
     return design, files
 
 
 def add_examples_flag(add: Add, before: str) -> None:
     """--examples, of the scripts that have it."""
-    add("--examples", type=int, metavar="0|4", choices=(0, 4), default=0,
-        help=f"4: filled-in forms on other matters stand before the {before} (default 0: none)")
+    add(
+        "--examples",
+        type=int,
+        metavar="0|4",
+        choices=(0, 4),
+        default=0,
+        help=f"4: filled-in forms on other matters stand before the {before} (default 0: none)",
+    )
 
 
 def add_json_flag(add: Add) -> None:
     """--json, the same words everywhere."""
-    add("--json", action="store_true", help="one JSON object on stdout and nothing else")
+    add(
+        "--json", action="store_true", help="one JSON object on stdout and nothing else"
+    )
 
 
 def names(text: str | None) -> list[str] | None:
@@ -135,7 +197,9 @@ def names(text: str | None) -> list[str] | None:
     if text is None:
         return None
     if any("\ud800" <= c <= "\udfff" for c in text):
-        raise UsageError(f"{text[:60]!a}: not UTF-8; no server knows a name of such bytes")
+        raise UsageError(
+            f"{text[:60]!a}: not UTF-8; no server knows a name of such bytes"
+        )
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -146,8 +210,10 @@ def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]
         stage, _, value = part.rpartition("=")
         whole = value.isdecimal() and len(value) < 10 and 1 <= int(value) <= 512
         if (stage and stage not in limits) or not whole:
-            raise UsageError(f"--concurrency: {part!r} is no number from 1 to 512, or "
-                             f"{' or '.join(f'{s}=N' for s in limits)}")
+            raise UsageError(
+                f"--concurrency: {part!r} is no number from 1 to 512, or "
+                f"{' or '.join(f'{s}=N' for s in limits)}"
+            )
         limits |= {stage: int(value)} if stage else dict.fromkeys(limits, int(value))
     return limits
 
@@ -156,8 +222,11 @@ def api_key() -> str:
     """The key from the environment, else from `.env` beside the scripts."""
     key, file = os.environ.get(KEY_VARIABLE), ROOT / ".env"
     if key is None and file.is_file():
-        lines = re.findall(rf"^\s*(?:export\s+)?{KEY_VARIABLE}\s*=(.*)$",
-                           file.read_text(encoding="utf-8", errors="replace"), re.M)
+        lines = re.findall(
+            rf"^\s*(?:export\s+)?{KEY_VARIABLE}\s*=(.*)$",
+            file.read_text(encoding="utf-8", errors="replace"),
+            re.M,
+        )
         key = lines[-1].strip().strip("'\"") if lines else ""
     return (key or "").strip()
 
@@ -173,13 +242,17 @@ class Choice(NamedTuple):
 def choose(provider: str, base_url: str | None) -> Choice:
     """The provider that the flags and the environment name."""
     if base_url and provider == "simulated":
-        raise UsageError("--base-url: simulated respondents need no server; leave it out")
+        raise UsageError(
+            "--base-url: simulated respondents need no server; leave it out"
+        )
     key, base_url = api_key(), base_url or os.environ.get(ADDRESS_VARIABLE, "").strip()
     if provider == "simulated" or (provider == "auto" and not key and not base_url):
         return Choice(True, "", "")
     if not re.fullmatch(r"[!-~]*", key):
-        raise UsageError(f"{KEY_VARIABLE}: holds a space, a line break or another character "
-                         "that no key has; set it anew")
+        raise UsageError(
+            f"{KEY_VARIABLE}: holds a space, a line break or another character "
+            "that no key has; set it anew"
+        )
     return Choice(False, check_base_url(base_url or OPENROUTER), key)
 
 
@@ -198,8 +271,12 @@ class Done(NamedTuple):
     error: str = ""
 
 
-def run(main: Callable[[Sequence[str]], Done], argv: Sequence[str],
-        machine: bool | None = None, resumes: bool = True) -> None:
+def run(
+    main: Callable[[Sequence[str]], Done],
+    argv: Sequence[str],
+    machine: bool | None = None,
+    resumes: bool = True,
+) -> None:
     """Run `main` and leave with its exit code. `machine`: stdout gets one JSON object, whatever
     happens; None takes it from --json (a help is for people all the same). `resumes`: the same
     command goes on where it broke off."""
@@ -216,7 +293,9 @@ def run(main: Callable[[Sequence[str]], Done], argv: Sequence[str],
     sys.exit(tell(done, machine))
 
 
-def conclude(main: Callable[[Sequence[str]], Done], argv: Sequence[str], resumes: bool) -> Done:
+def conclude(
+    main: Callable[[Sequence[str]], Done], argv: Sequence[str], resumes: bool
+) -> Done:
     """What `main` returns, or what it raised as the end of a script."""
     try:
         return main(argv)
@@ -230,9 +309,14 @@ def conclude(main: Callable[[Sequence[str]], Done], argv: Sequence[str], resumes
         return Done(COMPLETE, {})
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        hint = "; what was journalled is kept, the same command resumes" if resumes else ""
-        return Done(INCOMPLETE if resumes else USAGE, {},
-                    error=f"{where}{error.strerror or error}{hint}")
+        hint = (
+            "; what was journalled is kept, the same command resumes" if resumes else ""
+        )
+        return Done(
+            INCOMPLETE if resumes else USAGE,
+            {},
+            error=f"{where}{error.strerror or error}{hint}",
+        )
     except Exception as error:
         # Its last line holds words of the error, which may be a server's.
         sys.stderr.write(_without_key(printable(traceback.format_exc())))
@@ -243,8 +327,14 @@ def unfinished(complete: Iterable[bool]) -> str:
     """What stands against a study of such runs; "" where all are complete."""
     complete = list(complete)
     left = complete.count(False)
-    return (f"{left} of {len(complete)} runs are unfinished; the command that made them resumes "
-            "them") if left else ""
+    return (
+        (
+            f"{left} of {len(complete)} runs are unfinished; the command that made them resumes "
+            "them"
+        )
+        if left
+        else ""
+    )
 
 
 def note(lines: Sequence[str]) -> None:
@@ -263,7 +353,9 @@ def as_typed(text: str) -> str:
     """Commands in the words of who typed one: the bundle has no scripts, but commands of its own
     (it says which: {script: words} as JSON)."""
     words = json.loads(os.environ.get("CIRRUS_BENCH_COMMANDS", "{}"))
-    return re.sub(r"(?<=python3 )(\w+)\.py\b", lambda name: words.get(name[1], name[0]), text)
+    return re.sub(
+        r"(?<=python3 )(\w+)\.py\b", lambda name: words.get(name[1], name[0]), text
+    )
 
 
 def tell(done: Done, machine: bool) -> int:
@@ -273,8 +365,15 @@ def tell(done: Done, machine: bool) -> int:
         print(f"error: {line}", file=sys.stderr)
     try:
         if machine:
-            print(_without_key(_escaped(canonical_json(
-                {**done.facts, "exit_code": done.code, "error": error}))))
+            print(
+                _without_key(
+                    _escaped(
+                        canonical_json(
+                            {**done.facts, "exit_code": done.code, "error": error}
+                        )
+                    )
+                )
+            )
         elif done.text:
             print(as_typed(_without_key(printable(done.text))))
         sys.stdout.flush()
@@ -320,22 +419,36 @@ class Progress:
         self.next = self.started + (0.0 if self.live else LINE_EVERY_S)
 
     def __call__(self, drive, last: bool = False) -> None:
-        words = [" · ".join(f"{outcome} {n}" for outcome, n in drive.outcomes.most_common())]
-        pairs = {**drive.outcomes, "retries": drive.retries, "breaker": drive.breaker.state}
+        words = [
+            " · ".join(f"{outcome} {n}" for outcome, n in drive.outcomes.most_common())
+        ]
+        pairs = {
+            **drive.outcomes,
+            "retries": drive.retries,
+            "breaker": drive.breaker.state,
+        }
         if drive.retries:
             words.append(f"retries {drive.retries}")
         limit, spent = drive.budget.total.limit, drive.budget.total.spent
         if limit is not None:
             projected = drive.budget.projection()
             words.append(f"${spent:.4f} of ${limit:g} (projected ${projected:.4f})")
-            pairs |= {"spent_usd": f"{spent:.6f}", "projected_usd": f"{projected:.6f}",
-                      "limit_usd": limit}
+            pairs |= {
+                "spent_usd": f"{spent:.6f}",
+                "projected_usd": f"{projected:.6f}",
+                "limit_usd": limit,
+            }
         if drive.breaker.state != "closed":
             words.append("paused: the server fails")
         self.show((drive.done, drive.total, drive.earlier), words, pairs, last)
 
-    def show(self, counts: tuple[int, int, int], words: Sequence[str], pairs: Mapping[str, Any],
-             last: bool = False) -> None:
+    def show(
+        self,
+        counts: tuple[int, int, int],
+        words: Sequence[str],
+        pairs: Mapping[str, Any],
+        last: bool = False,
+    ) -> None:
         """`counts`: done, in all, and done by earlier starts; `words` for people, `pairs` for
         programmes. The time left is told at this start's own pace."""
         now, (done, total, earlier) = time.monotonic(), counts
@@ -351,6 +464,9 @@ class Progress:
             sys.stderr.write(f"\r{line[:width]}\x1b[K" + "\n" * last)
         else:
             pairs = {"run": self.name, "done": done, "total": total, **pairs} | (
-                {"eta_s": eta} if made else {})
-            sys.stderr.write("progress " + " ".join(f"{k}={v}" for k, v in pairs.items()) + "\n")
+                {"eta_s": eta} if made else {}
+            )
+            sys.stderr.write(
+                "progress " + " ".join(f"{k}={v}" for k, v in pairs.items()) + "\n"
+            )
         sys.stderr.flush()

@@ -33,28 +33,42 @@ AGAIN = "run the same command again"
 
 
 @contextmanager
-def mapped(work: Callable[[Any], Any], jobs: Sequence[Any], processes: int = 1,
-           scheduler: str | None = None) -> Iterator[Iterator[tuple[int, Any]]]:
+def mapped(
+    work: Callable[[Any], Any],
+    jobs: Sequence[Any],
+    processes: int = 1,
+    scheduler: str | None = None,
+) -> Iterator[Iterator[tuple[int, Any]]]:
     """(place in `jobs`, result) as results come. Incomplete where a worker is lost."""
     if scheduler:
         with _dask(scheduler) as pool:
-            yield _collected(pool, partial(_there, ROOT, work.__module__, work.__name__),
-                             list(map(pickle.dumps, jobs)), len(jobs))
+            yield _collected(
+                pool,
+                partial(_there, ROOT, work.__module__, work.__name__),
+                list(map(pickle.dumps, jobs)),
+                len(jobs),
+            )
     elif min(processes, len(jobs)) < 2:
         yield enumerate(map(work, jobs))
     else:
         try:
-            with ProcessPoolExecutor(processes, get_context("spawn"), _follow_parent) as pool:
+            with ProcessPoolExecutor(
+                processes, get_context("spawn"), _follow_parent
+            ) as pool:
                 yield _collected(pool, partial(_interruptible, work), jobs, processes)
         except BrokenProcessPool:
             raise Incomplete(f"a worker was killed; {AGAIN}") from None
 
 
-def _collected(pool: Executor, work: Callable, jobs: Sequence[Any], most: int) -> Iterator:
+def _collected(
+    pool: Executor, work: Callable, jobs: Sequence[Any], most: int
+) -> Iterator:
     """Jobs are handed out as others end, `most` at a time: a stop finds none that was not begun."""
     left, running = enumerate(jobs), {}
     while True:
-        running |= {pool.submit(work, job): at for at, job in islice(left, most - len(running))}
+        running |= {
+            pool.submit(work, job): at for at, job in islice(left, most - len(running))
+        }
         if not running:
             return
         for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -65,7 +79,9 @@ def _follow_parent() -> None:
     """A worker whose parent was killed must not go on: it would hold the runs' folders."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     ended = parent_process().sentinel
-    threading.Thread(target=lambda: connection.wait([ended]) and os._exit(1), daemon=True).start()
+    threading.Thread(
+        target=lambda: connection.wait([ended]) and os._exit(1), daemon=True
+    ).start()
 
 
 def _interruptible(work: Callable, job: Any) -> Any:
@@ -83,18 +99,22 @@ def _dask(address: str) -> Iterator[Executor]:
         from distributed import CancelledError, Client
         from distributed.scheduler import KilledWorker
     except ImportError:
-        raise UsageError("--scheduler needs the package `distributed`: python3 -m pip install "
-                         "'distributed>=2024.1'") from None
+        raise UsageError(
+            "--scheduler needs the package `distributed`: python3 -m pip install "
+            "'distributed>=2024.1'"
+        ) from None
     logging.disable(logging.CRITICAL)  # what went wrong is said in one line
     try:
         where = urlsplit(address)
         with socket.create_connection((where.hostname, where.port), 5) as probe:
-            probe.recv(1)   # a scheduler speaks first
+            probe.recv(1)  # a scheduler speaks first
         client = Client(address, timeout=5, set_as_default=False)
         client.wait_for_workers(1, 5)
     except (OSError, ValueError) as error:
-        raise UsageError(f"--scheduler: {address} can't be reached, or has no worker ({error}); "
-                         "start them with `dask scheduler` and `dask worker`") from None
+        raise UsageError(
+            f"--scheduler: {address} can't be reached, or has no worker ({error}); "
+            "start them with `dask scheduler` and `dask worker`"
+        ) from None
     try:
         with client:
             yield client.get_executor(pure=False)
@@ -108,4 +128,4 @@ def _there(root: str, module: str, name: str, job: bytes) -> Any:
     return getattr(importlib.import_module(module), name)(pickle.loads(job))
 
 
-_there.__module__ = "__main__"   # so that it is sent by value
+_there.__module__ = "__main__"  # so that it is sent by value

@@ -27,12 +27,28 @@ from datetime import datetime, timedelta
 from multiprocessing import parent_process
 from typing import Any, NamedTuple
 
-from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
+from common import (
+    Incomplete,
+    Interrupted,
+    OverBudget,
+    ProviderRefused,
+    Stop,
+    UsageError,
+)
 from common.budget import PAUSE_S, Breaker, Budget, Group, Task, pick
 from common.journal import Attempt
 from common.reading import read
 from common.runs import RunFolder
-from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, no_answer, precision, run_of
+from common.wire import (
+    NOT_RUN,
+    Exchange,
+    Reading,
+    Reply,
+    Request,
+    no_answer,
+    precision,
+    run_of,
+)
 
 
 class After(NamedTuple):
@@ -57,28 +73,46 @@ def answered(chain: Chain, reply_of: Callable[[Request], Reply]) -> Any:
             wanted = chain.send(value)
         except StopIteration as end:
             return end.value
-        value = reply_of(wanted) if isinstance(wanted, Request) else [reply_of(r) for r in wanted]
+        value = (
+            reply_of(wanted)
+            if isinstance(wanted, Request)
+            else [reply_of(r) for r in wanted]
+        )
 
 
-BACKOFF_S = (1.0, 2.0, 4.0)     # a random wait up to each before a retry; as many retries
-WAIT_MIN_S, WAIT_MAX_S = 1.0, 120.0  # of one wait that a server asks for; a longer one stops
-WAITS_MAX_S = 1800.0            # of all such waits without an answer between them
-IN_FLIGHT_S = 5.0               # waited where the account takes no more at once and says no time
-TICK_S = 0.25                   # how soon a signal or the end of a pause is noticed
-DRAIN_S = 10.0                  # after Ctrl-C, for the calls in flight
+BACKOFF_S = (1.0, 2.0, 4.0)  # a random wait up to each before a retry; as many retries
+WAIT_MIN_S, WAIT_MAX_S = (
+    1.0,
+    120.0,
+)  # of one wait that a server asks for; a longer one stops
+WAITS_MAX_S = 1800.0  # of all such waits without an answer between them
+IN_FLIGHT_S = 5.0  # waited where the account takes no more at once and says no time
+TICK_S = 0.25  # how soon a signal or the end of a pause is noticed
+DRAIN_S = 10.0  # after Ctrl-C, for the calls in flight
 
 
-def unanswered_calls(runs: Mapping[str, RunFolder], calls: Iterable[tuple[Request, int]],
-                     ) -> list[tuple[Request, int]]:
+def unanswered_calls(
+    runs: Mapping[str, RunFolder],
+    calls: Iterable[tuple[Request, int]],
+) -> list[tuple[Request, int]]:
     """What the answers of earlier starts leave of `calls`, (such a request, how many): calls one by
     one, others by their kind. `runs`: by name."""
-    journalled = Counter({(name, *kind): n for name, run in runs.items()
-                          for kind, n in run.journal.finals.items()})
+    journalled = Counter(
+        {
+            (name, *kind): n
+            for name, run in runs.items()
+            for kind, n in run.journal.finals.items()
+        }
+    )
     left = []
     for request, n in calls:
         name = run_of(request.id) if len(runs) > 1 else next(iter(runs))
         kind = name, request.stage, request.model
-        done = int(request.id in runs[name].journal.answers) if n == 1 else min(n, journalled[kind])
+        done = (
+            int(request.id in runs[name].journal.answers)
+            if n == 1
+            else min(n, journalled[kind])
+        )
         journalled[kind] -= done
         left += [(request, n - done)] if n > done else []
     return left
@@ -108,8 +142,15 @@ class Drive:
     Of several runs a call belongs to the one whose name its id begins with; each has a journal.
     """
 
-    def __init__(self, provider, runs: Mapping[str, RunFolder], limits: dict[str, int],
-                 budget: Budget, watch: Callable[["Drive"], None], clock: Any = Clock) -> None:
+    def __init__(
+        self,
+        provider,
+        runs: Mapping[str, RunFolder],
+        limits: dict[str, int],
+        budget: Budget,
+        watch: Callable[["Drive"], None],
+        clock: Any = Clock,
+    ) -> None:
         self.provider, self.runs = provider, runs
         self.limits, self.budget, self.watch, self.clock = limits, budget, watch, clock
         self.breaker = Breaker()
@@ -118,9 +159,9 @@ class Drive:
         self.stop: Stop | None = None
         self._queues: dict[str, deque[Task]] = {stage: deque() for stage in limits}
         self._timers: list[tuple[float, int, Task]] = []
-        self._held: dict[str, float] = {}    # until when, by model; "" holds all of them
+        self._held: dict[str, float] = {}  # until when, by model; "" holds all of them
         self._waited: Counter[str] = Counter()  # seconds in a row, likewise
-        self._most: int | None = None        # calls at once that the account can bear
+        self._most: int | None = None  # calls at once that the account can bear
         self._tie = itertools.count()
         # (number of the call, Exchange), from the threads of the calls
         self._done: queue.SimpleQueue = queue.SimpleQueue()
@@ -149,7 +190,9 @@ class Drive:
         self._places = {chain: index for index, chain in enumerate(self._chains)}
         # By waiting chain: for which, and which of them are left.
         self._waits: dict[int, tuple[list[int], set[int]]] = {}
-        self._awaited: defaultdict[int, list[int]] = defaultdict(list)  # the same by the awaited
+        self._awaited: defaultdict[int, list[int]] = defaultdict(
+            list
+        )  # the same by the awaited
         with self._signals():
             for index in range(len(self._chains)):
                 self._advance(index, None)
@@ -229,8 +272,10 @@ class Drive:
         if answer is None:
             return
         if answer.question_sha256 != request.sha256():
-            raise UsageError(f"{journal.path}: {request.id} was asked in other words than "
-                             "the prompts have now; use another --run-id")
+            raise UsageError(
+                f"{journal.path}: {request.id} was asked in other words than "
+                "the prompts have now; use another --run-id"
+            )
         self.earlier += 1
         self.budget.compare(request, answer.reply.cost_usd)
         self._settle(task, answer.reply)
@@ -244,7 +289,9 @@ class Drive:
         if self._hard_stop():
             return False
         now = self.clock.now()
-        self._held = {model: until for model, until in self._held.items() if until > now}
+        self._held = {
+            model: until for model, until in self._held.items() if until > now
+        }
         while self._timers and self._timers[0][0] <= now:
             task = heapq.heappop(self._timers)[2]
             self._queues[task.request.stage].appendleft(task)
@@ -268,19 +315,26 @@ class Drive:
 
     def _may_send(self, stage: str) -> bool:
         in_flight = [task.request.stage for task, _ in self._calls.values()]
-        return ("" not in self._held and in_flight.count(stage) < self.limits[stage]
-                and (self._most is None or self.in_flight < self._most)
-                and not self._hard_stop() and self.breaker.may_send(self.clock.now()))
+        return (
+            "" not in self._held
+            and in_flight.count(stage) < self.limits[stage]
+            and (self._most is None or self.in_flight < self._most)
+            and not self._hard_stop()
+            and self.breaker.may_send(self.clock.now())
+        )
 
     def _dispatch(self) -> bool:
         """Send every call that limits, waits, budget and breaker admit; whether there was one."""
         sent = False
         for stage, waiting in self._queues.items():
             while waiting and self._may_send(stage):
-                in_flight = {(task.request.stage, task.request.model)
-                          for task, _ in self._calls.values()}
-                task, refused = pick(self.budget, waiting, in_flight, self._held,
-                                     self.stop is not None)
+                in_flight = {
+                    (task.request.stage, task.request.model)
+                    for task, _ in self._calls.values()
+                }
+                task, refused = pick(
+                    self.budget, waiting, in_flight, self._held, self.stop is not None
+                )
                 if task is None:
                     if refused and not self.in_flight:
                         self._over(refused.request, refused.together)
@@ -294,10 +348,15 @@ class Drive:
                     continue
                 self._calls[call] = task, self.clock.now() + self.provider.deadline_s
                 run = self._run(request)
-                run.inflight.note(request, run.journal.attempts[request.id] + 1,
-                                  self.budget.worst_case(request))
+                run.inflight.note(
+                    request,
+                    run.journal.attempts[request.id] + 1,
+                    self.budget.worst_case(request),
+                )
                 self.provider.start(
-                    request, lambda exchange, call=call: self._done.put((call, exchange)))
+                    request,
+                    lambda exchange, call=call: self._done.put((call, exchange)),
+                )
         return sent
 
     def _collect(self, timeout: float) -> None:
@@ -324,7 +383,10 @@ class Drive:
         reply = reply._replace(cost_usd=cost, quantization=precision(sent))
         outcome = self._judge(task, reading)
         self._run(request).journal.append(
-            Attempt(request, sent, exchange, outcome, reply, charged, self.clock.stamp()))
+            Attempt(
+                request, sent, exchange, outcome, reply, charged, self.clock.stamp()
+            )
+        )
         if outcome is not None:
             self._settle(task, reply._replace(outcome=outcome))
             self.budget.made(request)
@@ -350,15 +412,19 @@ class Drive:
             if not isinstance(self.stop, (ProviderRefused, Interrupted)):
                 self.stop = ProviderRefused(message)
         elif reading.limit == "daily":
-            self._stop_resumable(f"no more calls today: {message}; the cap is lifted at "
-                                 f"{self._utc(reading.wait)}")
+            self._stop_resumable(
+                f"no more calls today: {message}; the cap is lifted at "
+                f"{self._utc(reading.wait)}"
+            )
         elif reading.wait or reading.limit:
             self._again(task, self._hold(request.model, reading))
         else:
             self.breaker.failure(now)
             if self.breaker.tripped:
-                self._stop_resumable("the server fails again and again, after pauses of "
-                                     f"{PAUSE_S:g} s too; last error: {message}")
+                self._stop_resumable(
+                    "the server fails again and again, after pauses of "
+                    f"{PAUSE_S:g} s too; last error: {message}"
+                )
             if task.tries >= len(BACKOFF_S):
                 return "provider_error"
             self._again(task, now + self.clock.jitter(0, BACKOFF_S[task.tries]))
@@ -377,8 +443,11 @@ class Drive:
     def _utc(self, seconds: float | None) -> str:
         """The time of day `seconds` from now; the next midnight where nobody says when."""
         now = datetime.fromisoformat(self.clock.stamp())
-        then = (now + timedelta(seconds=seconds) if seconds else
-                now.replace(hour=0, minute=0, second=0) + timedelta(days=1))
+        then = (
+            now + timedelta(seconds=seconds)
+            if seconds
+            else now.replace(hour=0, minute=0, second=0) + timedelta(days=1)
+        )
         return f"{then:%Y-%m-%d %H:%M} UTC"
 
     def _hold(self, model: str, reading: Reading) -> float:
@@ -394,8 +463,10 @@ class Drive:
         due = self._held[model] = max(before, now + seconds)
         self._waited[model] += due - before
         if seconds > WAIT_MAX_S or self._waited[model] > WAITS_MAX_S:
-            self._stop_resumable(f"{model or 'the server'}: {reading.reply.message}: it asks to "
-                                 f"wait {seconds:.0f} s, until {self._utc(seconds)}")
+            self._stop_resumable(
+                f"{model or 'the server'}: {reading.reply.message}: it asks to "
+                f"wait {seconds:.0f} s, until {self._utc(seconds)}"
+            )
         return now + seconds
 
     def _drain(self) -> None:
@@ -418,14 +489,21 @@ class Drive:
     @contextmanager
     def _signals(self) -> Iterator[None]:
         """Ctrl-C and SIGTERM ask for a clean end; a second one ends at once."""
+
         def note(*_: Any) -> None:
             if isinstance(self.stop, Interrupted):
                 raise KeyboardInterrupt
-            self.stop = Interrupted("interrupted: the journal is intact, the same command resumes")
+            self.stop = Interrupted(
+                "interrupted: the journal is intact, the same command resumes"
+            )
 
         main = threading.current_thread() is threading.main_thread()
         # A pool that has lost a worker sends SIGTERM to the others, and takes no result any more.
-        names = (signal.SIGINT, signal.SIGTERM) if parent_process() is None else (signal.SIGINT,)
+        names = (
+            (signal.SIGINT, signal.SIGTERM)
+            if parent_process() is None
+            else (signal.SIGINT,)
+        )
         before = {name: signal.signal(name, note) for name in names if main}
         try:
             yield

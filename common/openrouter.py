@@ -36,8 +36,14 @@ CONNECT_S = 10.0
 DEADLINE_S = 60.0
 SIDE_DEADLINE_S = 15.0
 MAX_BODY = 8 << 20
-RECORDED_HEADERS = ("retry-after", "x-ratelimit-reset", "x-openrouter-cache-status",
-                "x-generation-id", "content-type", "date")
+RECORDED_HEADERS = (
+    "retry-after",
+    "x-ratelimit-reset",
+    "x-openrouter-cache-status",
+    "x-generation-id",
+    "content-type",
+    "date",
+)
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 LONGEST_ERROR = 200  # characters of a network's words
 SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
@@ -53,21 +59,27 @@ def check_base_url(url: str) -> str:
     except ValueError:
         parts, host = None, None
     if not host or parts.scheme not in ("http", "https"):
-        raise UsageError(f"--base-url: {url!r} is no http(s) address; give one such as "
-                         f"{OPENROUTER}")
+        raise UsageError(
+            f"--base-url: {url!r} is no http(s) address; give one such as {OPENROUTER}"
+        )
     if parts.username or parts.password or parts.query:
-        raise UsageError("--base-url: leave user, password and query out; the key goes into "
-                         f"{KEY_VARIABLE}")
+        raise UsageError(
+            "--base-url: leave user, password and query out; the key goes into "
+            f"{KEY_VARIABLE}"
+        )
     return url.rstrip("/")
 
 
 def public_address(url: str) -> str:
     """The address as a run's identity: a loopback server is the same one on another port."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://loopback{parts.path}" if parts.hostname in LOOPBACK else url
+    return (
+        f"{parts.scheme}://loopback{parts.path}" if parts.hostname in LOOPBACK else url
+    )
 
 
 # --- what must reach no file and no line -------------------------------------------------------
+
 
 def redacted(text: str, key: str) -> str:
     """`text` with [key] in the place of `key`, or of PIECE of its characters in a row, however a
@@ -78,7 +90,7 @@ def redacted(text: str, key: str) -> str:
     parts, at = [], 0
     for left, right in sorted(_pieces(plain, key)):
         if starts[left] >= at:
-            parts += text[at:starts[left]], "[key]"
+            parts += text[at : starts[left]], "[key]"
         at = max(at, ends[right - 1])
     return "".join([*parts, text[at:]])
 
@@ -87,7 +99,7 @@ def _pieces(text: str, key: str) -> Iterator[tuple[int, int]]:
     """Where pieces of a key begin and end in a text without escapes; they overlap."""
     for form in _forms(key):
         size = min(len(form), PIECE * len(form) // len(key))
-        for piece in (form[at:at + size] for at in range(len(form) - size + 1)):
+        for piece in (form[at : at + size] for at in range(len(form) - size + 1)):
             here = text.find(piece)
             while here >= 0:
                 yield here, here + size
@@ -102,15 +114,22 @@ def _forms(key: str) -> list[str]:
     """A key as `_unescaped` leaves it, and the same in hexadecimal and base64."""
     data = key.encode()
     # What stands before it in a text shifts its base64 by no, one or two bytes.
-    coded = [base64.b64encode(bytes(n) + data).decode()[-(-8 * n // 6):8 * (n + len(data)) // 6]
-             for n in range(3)]
+    coded = [
+        base64.b64encode(bytes(n) + data).decode()[
+            -(-8 * n // 6) : 8 * (n + len(data)) // 6
+        ]
+        for n in range(3)
+    ]
     return [_unescaped(key)[0], data.hex(), *(code.translate(LOWER) for code in coded)]
 
 
 # An escape of JSON, Python, addresses or HTML, however often it was escaped again; and what no key
 # holds.
-ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt])?"
-                    r"|%(?:25)*([0-9a-f]{2})|&(?:amp;)*(#?\w{1,16};)|[^ -~]+", re.I | re.A)
+ESCAPE = re.compile(
+    r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt])?"
+    r"|%(?:25)*([0-9a-f]{2})|&(?:amp;)*(#?\w{1,16};)|[^ -~]+",
+    re.I | re.A,
+)
 
 
 def _meaning(escape: re.Match) -> str:
@@ -159,8 +178,11 @@ def without_account(body: str, failed: bool) -> str:
 
 def _nameless(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object without `user_id`, also where a string in it quotes one."""
-    return {key: ACCOUNT.sub(r"\1null", value) if isinstance(value, str) else value
-            for key, value in pairs if key != "user_id"}
+    return {
+        key: ACCOUNT.sub(r"\1null", value) if isinstance(value, str) else value
+        for key, value in pairs
+        if key != "user_id"
+    }
 
 
 @dataclass
@@ -184,17 +206,31 @@ class OpenRouter:
 
     answers_later = True
 
-    def __init__(self, base_url: str = OPENROUTER, key: str = "", connections: int = 8,
-                 deadline_s: float = DEADLINE_S, prices: Mapping[str, Model] | None = None,
-                 routing: Mapping | None = None) -> None:
+    def __init__(
+        self,
+        base_url: str = OPENROUTER,
+        key: str = "",
+        connections: int = 8,
+        deadline_s: float = DEADLINE_S,
+        prices: Mapping[str, Model] | None = None,
+        routing: Mapping | None = None,
+    ) -> None:
         self.base_url = check_base_url(base_url)
         self.host = urlsplit(self.base_url).hostname
-        self.is_openrouter = self.host == "openrouter.ai" or self.host.endswith(".openrouter.ai")
-        self.dialect = ("openrouter" if self.is_openrouter else
-                        "openai" if self.host == "api.openai.com" else "compatible")
+        self.is_openrouter = self.host == "openrouter.ai" or self.host.endswith(
+            ".openrouter.ai"
+        )
+        self.dialect = (
+            "openrouter"
+            if self.is_openrouter
+            else "openai"
+            if self.host == "api.openai.com"
+            else "compatible"
+        )
         self.key = key.strip()
         self.sends_key = bool(self.key) and (
-            self.base_url.startswith("https:") or self.host in LOOPBACK)
+            self.base_url.startswith("https:") or self.host in LOOPBACK
+        )
         self.deadline_s, self.routing = deadline_s, routing
         self.prices, self.models = dict(prices or {}), dict(prices or {})
         self.session = _session(self.host, connections)
@@ -209,19 +245,35 @@ class OpenRouter:
     def start(self, request: Request, put: Callable) -> None:
         """One attempt at a request, in a thread of its own. `put` gets the Exchange, which says
         what went wrong, or a fault of ours."""
-        self._send("POST", "/chat/completions", self.deadline_s, put, json=self.body(request))
+        self._send(
+            "POST", "/chat/completions", self.deadline_s, put, json=self.body(request)
+        )
 
-    def _send(self, method: str, path: str, deadline_s: float, put: Callable, **more: Any) -> None:
-        headers = {"Accept-Encoding": "identity", "X-OpenRouter-Cache": "false",
-                   "X-Title": "cirrus-bench", "User-Agent": f"cirrus-bench/{VERSION}"}
+    def _send(
+        self, method: str, path: str, deadline_s: float, put: Callable, **more: Any
+    ) -> None:
+        headers = {
+            "Accept-Encoding": "identity",
+            "X-OpenRouter-Cache": "false",
+            "X-Title": "cirrus-bench",
+            "User-Agent": f"cirrus-bench/{VERSION}",
+        }
         if self.dialect == "openrouter":
             headers["X-OpenRouter-Metadata"] = "enabled"
         if self.sends_key:
             headers["Authorization"] = f"Bearer {self.key}"
-        question = {"method": method, "url": self.base_url + path, "headers": headers} | more
+        question = {
+            "method": method,
+            "url": self.base_url + path,
+            "headers": headers,
+        } | more
         try:
-            threading.Thread(target=self._exchange, args=(question, deadline_s, put), daemon=True,
-                             name="call").start()
+            threading.Thread(
+                target=self._exchange,
+                args=(question, deadline_s, put),
+                daemon=True,
+                name="call",
+            ).start()
         except RuntimeError as problem:
             put(Exchange(None, {}, "", f"no thread left: {problem}", sent=False))
 
@@ -232,20 +284,40 @@ class OpenRouter:
         try:
             try:
                 with self.session.request(
-                        **question, stream=True, allow_redirects=False,
-                        timeout=(min(CONNECT_S, deadline_s), deadline_s)) as reply:
+                    **question,
+                    stream=True,
+                    allow_redirects=False,
+                    timeout=(min(CONNECT_S, deadline_s), deadline_s),
+                ) as reply:
                     status = reply.status_code
-                    headers = {k: reply.headers[k] for k in RECORDED_HEADERS if k in reply.headers}
+                    headers = {
+                        k: reply.headers[k]
+                        for k in RECORDED_HEADERS
+                        if k in reply.headers
+                    }
                     body, error = _drain(reply, start + deadline_s)
-            except (OSError, ValueError) as problem:  # all of `requests`' own are OSErrors
+            except (
+                OSError,
+                ValueError,
+            ) as problem:  # all of `requests`' own are OSErrors
                 error, sent = _words(problem), status is not None or _left(problem)
             latency = time.monotonic() - start
             if error and latency >= deadline_s:
                 error = wire.no_answer(deadline_s).error
-            text = without_account(body.decode("utf-8", "replace"), (status or 0) >= 300)
+            text = without_account(
+                body.decode("utf-8", "replace"), (status or 0) >= 300
+            )
             hidden = {k: redacted(v, self.key) for k, v in headers.items()}
-            put(Exchange(status, hidden, redacted(text, self.key),
-                         redacted(error, self.key)[:LONGEST_ERROR], latency, sent))
+            put(
+                Exchange(
+                    status,
+                    hidden,
+                    redacted(text, self.key),
+                    redacted(error, self.key)[:LONGEST_ERROR],
+                    latency,
+                    sent,
+                )
+            )
         except BaseException as fault:  # of ours: must reach who waits
             put(fault)
 
@@ -267,36 +339,65 @@ class OpenRouter:
         """Ask for catalogue, upstreams and balance; learn prices, parameters and dialect."""
         listed, account = self._get("/models", "/key")
         if listed.status is None and account.status is None:
-            advice = ("start it or check --base-url" if self.host in LOOPBACK else "check the "
-                      "network" + (" and --base-url" if not self.is_openrouter else ""))
-            raise Incomplete(f"the server at {urlsplit(self.base_url).netloc} can't be reached: "
-                             f"{listed.error}; {advice}, then give the same command")
+            advice = (
+                "start it or check --base-url"
+                if self.host in LOOPBACK
+                else "check the "
+                "network" + (" and --base-url" if not self.is_openrouter else "")
+            )
+            raise Incomplete(
+                f"the server at {urlsplit(self.base_url).netloc} can't be reached: "
+                f"{listed.error}; {advice}, then give the same command"
+            )
         known = read_catalogue(listed.body) if listed.status == 200 else {}
-        if self.dialect == "compatible" and any(m.parameters is not None for m in known.values()):
+        if self.dialect == "compatible" and any(
+            m.parameters is not None for m in known.values()
+        ):
             self.dialect = "openrouter"
-        self.models |= known | {name: known[name]._replace(
-            prompt=price.prompt, completion=price.completion, request=price.request,
-            price_from=price.price_from) for name, price in self.prices.items()
-            if name in known and not known[name].priced}
+        self.models |= known | {
+            name: known[name]._replace(
+                prompt=price.prompt,
+                completion=price.completion,
+                request=price.request,
+                price_from=price.price_from,
+            )
+            for name, price in self.prices.items()
+            if name in known and not known[name].priced
+        }
         upstreams = dict.fromkeys(models, ())
         if self.dialect == "openrouter" and known:
-            answers = self._get(*(f"/models/{quote(name)}/endpoints" for name in models))
-            upstreams = {name: read_endpoints(answer.body) if answer.status == 200 else []
-                         for name, answer in zip(models, answers, strict=True)}
-        now = epoch(listed.headers.get("date"), time.time())  # this machine's clock may be wrong
-        catalogue = Catalogue(known, read_balance(account.body) if account.status == 200 else None,
-                              self.dialect, time.strftime("%Y-%m-%d", time.gmtime(now)))
+            answers = self._get(
+                *(f"/models/{quote(name)}/endpoints" for name in models)
+            )
+            upstreams = {
+                name: read_endpoints(answer.body) if answer.status == 200 else []
+                for name, answer in zip(models, answers, strict=True)
+            }
+        now = epoch(
+            listed.headers.get("date"), time.time()
+        )  # this machine's clock may be wrong
+        catalogue = Catalogue(
+            known,
+            read_balance(account.body) if account.status == 200 else None,
+            self.dialect,
+            time.strftime("%Y-%m-%d", time.gmtime(now)),
+        )
         if self.is_openrouter and not self.key:
-            catalogue.problems.append(f"no key: set {KEY_VARIABLE} (or put it into .env)")
+            catalogue.problems.append(
+                f"no key: set {KEY_VARIABLE} (or put it into .env)"
+            )
         for path, answer in (("/models", listed), ("/key", account)):
             if answer.status in (401, 402, 403):
                 catalogue.problems.append(f"{path}: {read(answer).reply.message}")
         if not known and not catalogue.problems:
-            catalogue.notes.append("the server has no usable list of models: prices, limits and "
-                                   "parameters unknown")
+            catalogue.notes.append(
+                "the server has no usable list of models: prices, limits and "
+                "parameters unknown"
+            )
         if self.key and not self.sends_key:
-            catalogue.notes.append("the key is not sent: the address is neither https nor this "
-                                   "machine")
+            catalogue.notes.append(
+                "the key is not sent: the address is neither https nor this machine"
+            )
         for name in models:
             model = pin(name, self.model(name), upstreams[name], terms, catalogue)
             self.models[name] = model
@@ -311,7 +412,8 @@ def _session(host: str, connections: int) -> Any:
     except ImportError:
         raise UsageError(
             "live calls need the package `requests`: `make pilot` (or tournament, urrp) "
-            f"brings it, as does `uv run {Path(sys.argv[0]).name} …`") from None
+            f"brings it, as does `uv run {Path(sys.argv[0]).name} …`"
+        ) from None
     session = requests.Session()
     # With trust_env each call would read the environment and ~/.netrc anew, and a netrc entry
     # would replace our own Authorization header.
@@ -320,8 +422,9 @@ def _session(host: str, connections: int) -> Any:
     # A proxy can't reach this machine's own loopback, and must not be shown the key.
     if host not in LOOPBACK and not urllib.request.proxy_bypass(host):
         session.proxies = urllib.request.getproxies()
-    session.verify = (os.environ.get("REQUESTS_CA_BUNDLE")
-                      or os.environ.get("CURL_CA_BUNDLE") or True)
+    session.verify = (
+        os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
+    )
     adapter = requests.adapters.HTTPAdapter(pool_maxsize=max(8, connections))
     for scheme in ("http://", "https://"):
         session.mount(scheme, adapter)
@@ -350,6 +453,7 @@ def _left(problem: BaseException) -> bool:
     """Whether the question may have left this machine: nothing has before there is a connection."""
     from requests.exceptions import ConnectTimeout, ProxyError, SSLError
     from urllib3.exceptions import NewConnectionError
+
     no_connection = ConnectTimeout, ProxyError, SSLError, NewConnectionError
     return not any(isinstance(each, no_connection) for each in _chain(problem))
 
@@ -359,14 +463,29 @@ def _words(problem: BaseException) -> str:
     repeat a piece of what the server sent, in which a key cut short could not be found."""
     *_, root = _chain(problem)
     system = isinstance(root, TimeoutError) or getattr(root, "errno", None) is not None
-    return " ".join(f"{type(root).__name__}: {root}".split()) if system else type(root).__name__
+    return (
+        " ".join(f"{type(root).__name__}: {root}".split())
+        if system
+        else type(root).__name__
+    )
 
 
 # --- before the first paid call: pure functions over what a provider's lists say -----------------
 
 # Bits of a weight, by the name of the precision; unknown ones come last.
-BITS = {"int4": 4, "int8": 8, "fp4": 4, "mxfp4": 4, "nvfp4": 4, "fp6": 6, "fp8": 8, "mxfp8": 8,
-        "fp16": 16, "bf16": 16, "fp32": 32}
+BITS = {
+    "int4": 4,
+    "int8": 8,
+    "fp4": 4,
+    "mxfp4": 4,
+    "nvfp4": 4,
+    "fp6": 6,
+    "fp8": 8,
+    "mxfp8": 8,
+    "fp16": 16,
+    "bf16": 16,
+    "fp32": 32,
+}
 
 
 def refuse(catalogue: Catalogue) -> None:
@@ -378,24 +497,44 @@ def refuse(catalogue: Catalogue) -> None:
         raise kind(f"before the first call: {faults}")
 
 
-def pin(name: str, model: Model, endpoints: Sequence[Model], terms: Terms,
-        catalogue: Catalogue) -> Model:
+def pin(
+    name: str,
+    model: Model,
+    endpoints: Sequence[Model],
+    terms: Terms,
+    catalogue: Catalogue,
+) -> Model:
     """`model` as the one upstream serves it that `terms` ask for; else at the dearest price that
     any of them may charge."""
     if terms.pin is None or catalogue.dialect != "openrouter":
         if not model.priced or model.price_from != "catalogue":
             return model
         priced = [each for each in (model, *endpoints) if each.priced]
-        return model._replace(**{price: max(getattr(each, price) for each in priced)
-                                 for price in ("prompt", "completion", "request")})
+        return model._replace(
+            **{
+                price: max(getattr(each, price) for each in priced)
+                for price in ("prompt", "completion", "request")
+            }
+        )
     chosen = choose(name, endpoints, terms)
     if isinstance(chosen, str):
         catalogue.misnamed.append(chosen)
         return model
-    return model._replace(**{
-        name: value for name in ("prompt", "completion", "request", "parameters", "context",
-                                 "most_out", "upstream")
-        if (value := getattr(chosen, name)) is not None})
+    return model._replace(
+        **{
+            name: value
+            for name in (
+                "prompt",
+                "completion",
+                "request",
+                "parameters",
+                "context",
+                "most_out",
+                "upstream",
+            )
+            if (value := getattr(chosen, name)) is not None
+        }
+    )
 
 
 def choose(name: str, endpoints: Sequence[Model], terms: Terms) -> Model | str:
@@ -404,25 +543,44 @@ def choose(name: str, endpoints: Sequence[Model], terms: Terms) -> Model | str:
     before = terms.resolved.get(name)
     if before is not None:
         again = [each for each in endpoints if each.upstream[::2] == before[::2]]
-        return again[0] if again else (
-            f"--pin: {name}: the run's upstream {before.tag!r} is no longer offered; use another "
-            "--run-id")
+        return (
+            again[0]
+            if again
+            else (
+                f"--pin: {name}: the run's upstream {before.tag!r} is no longer offered; use another "
+                "--run-id"
+            )
+        )
     tags = [each.upstream.tag for each in endpoints]
     if not tags:
         return f"--pin: {name}: the server lists no upstreams; leave the flag out"
-    named = [each for each in endpoints
-             if terms.pin in ("auto", each.upstream.tag, each.upstream.name)
-             or each.upstream.tag.startswith(f"{terms.pin}/")]
+    named = [
+        each
+        for each in endpoints
+        if terms.pin in ("auto", each.upstream.tag, each.upstream.name)
+        or each.upstream.tag.startswith(f"{terms.pin}/")
+    ]
     if not named:
         return f"--pin: {name}: no upstream {terms.pin!r}; {nearest(terms.pin, tags)}"
-    needed = [*terms.needs, *(["reasoning"] if terms.effort not in (None, "none") else [])]
+    needed = [
+        *terms.needs,
+        *(["reasoning"] if terms.effort not in (None, "none") else []),
+    ]
     able = [each for each in named if all(wire.supports(each, need) for need in needed)]
     if not able:
-        return (f"--pin: {name}: no such upstream takes {' and '.join(needed)}; offered are "
-                f"{', '.join(tags)}")
-    return min(able, key=lambda each: (
-        -BITS.get(each.upstream.quantization or "", 0), not wire.supports(each, "seed"),
-        each.cost(1, 1) if each.priced else wire.MOST_USD, each.upstream.tag))
+        return (
+            f"--pin: {name}: no such upstream takes {' and '.join(needed)}; offered are "
+            f"{', '.join(tags)}"
+        )
+    return min(
+        able,
+        key=lambda each: (
+            -BITS.get(each.upstream.quantization or "", 0),
+            not wire.supports(each, "seed"),
+            each.cost(1, 1) if each.priced else wire.MOST_USD,
+            each.upstream.tag,
+        ),
+    )
 
 
 def check(name: str, model: Model, terms: Terms, catalogue: Catalogue) -> None:
@@ -433,15 +591,22 @@ def check(name: str, model: Model, terms: Terms, catalogue: Catalogue) -> None:
         proxy = catalogue.dialect == "compatible"
         (catalogue.notes if proxy else catalogue.misnamed).append(line)
         return
-    lacks = model.mandatory if terms.effort == "none" else (
-        model.efforts and terms.effort not in (None, *model.efforts))
+    lacks = (
+        model.mandatory
+        if terms.effort == "none"
+        else (model.efforts and terms.effort not in (None, *model.efforts))
+    )
     if lacks and model.reasons is not False:
-        catalogue.misnamed.append(f"--effort: {name} does not take {terms.effort!r}; it takes "
-                                  f"{', '.join(model.efforts) or 'others'}")
+        catalogue.misnamed.append(
+            f"--effort: {name} does not take {terms.effort!r}; it takes "
+            f"{', '.join(model.efforts) or 'others'}"
+        )
     if model.expires and model.expires < catalogue.day:
         catalogue.misnamed.append(f"model {name!r} was withdrawn on {model.expires}")
     if not model.priced:
-        catalogue.notes.append(f"{name}: no price known; the budget reserves at the assumed price")
+        catalogue.notes.append(
+            f"{name}: no price known; the budget reserves at the assumed price"
+        )
     catalogue.facts.append(facts(name, model, terms, catalogue.dialect))
 
 
@@ -453,17 +618,29 @@ def facts(name: str, model: Model, terms: Terms, dialect: str) -> str:
     unsent = [need for need in terms.needs if not wire.supports(model, need)]
     if terms.effort not in (None, "none") and effort is None:
         unsent.append("effort")
-    dear = (f"${model.prompt * 1e6:g} and ${model.completion * 1e6:g} a million tokens "
-            f"({model.price_from})" if model.priced else "")
+    dear = (
+        f"${model.prompt * 1e6:g} and ${model.completion * 1e6:g} a million tokens "
+        f"({model.price_from})"
+        if model.priced
+        else ""
+    )
     tag, _, precision = model.upstream or ("", "", "")
-    route = ("one server, upstream unnamed" if dialect != "openrouter" else
-             f"upstream {tag}" + f" ({precision})" * bool(precision) if tag else
-             "any upstream (--pin auto keeps to one)")
-    notes = [model.canonical if model.canonical != name else "",
-            f"context {model.context:,}" if model.context else "", dear,
-            f"effort {effort}" if effort else "effort not sent",
-            f"not sent: {', '.join(unsent)}" if unsent else "", route,
-            f"withdrawn from {model.expires}" if model.expires else ""]
+    route = (
+        "one server, upstream unnamed"
+        if dialect != "openrouter"
+        else f"upstream {tag}" + f" ({precision})" * bool(precision)
+        if tag
+        else "any upstream (--pin auto keeps to one)"
+    )
+    notes = [
+        model.canonical if model.canonical != name else "",
+        f"context {model.context:,}" if model.context else "",
+        dear,
+        f"effort {effort}" if effort else "effort not sent",
+        f"not sent: {', '.join(unsent)}" if unsent else "",
+        route,
+        f"withdrawn from {model.expires}" if model.expires else "",
+    ]
     return f"{name}: " + " · ".join(filter(None, notes))
 
 
@@ -476,7 +653,17 @@ def resolved(models: Mapping[str, Mapping]) -> dict[str, Upstream]:
 def fixed(manifest: Mapping[str, Any]) -> bool:
     """Whether one upstream a model answered a run, by its manifest. A server that routes nothing
     has but one."""
-    provider, study = manifest["provider"], manifest["identity"]["config"] | manifest["identity"]
+    provider, study = (
+        manifest["provider"],
+        manifest["identity"]["config"] | manifest["identity"],
+    )
     routing = study.get("routing") or {}
-    return (provider is None or provider["dialect"] != "openrouter" or bool(study.get("pin"))
-            or (routing.get("allow_fallbacks") is False and len(routing.get("only") or []) == 1))
+    return (
+        provider is None
+        or provider["dialect"] != "openrouter"
+        or bool(study.get("pin"))
+        or (
+            routing.get("allow_fallbacks") is False
+            and len(routing.get("only") or []) == 1
+        )
+    )

@@ -13,7 +13,9 @@ from typing import NamedTuple
 from common.refusals import classify_refusal
 
 STATUSES = ("ok", "refused", "ambiguous", "wrong_label", "unreadable")
-DRESSING = re.compile(r"[*_`~\[\]()<>{}\"'“”„‘’«»\u200b\ufeff]")  # emphasis, brackets, quotes
+DRESSING = re.compile(
+    r"[*_`~\[\]()<>{}\"'“”„‘’«»\u200b\ufeff]"
+)  # emphasis, brackets, quotes
 PREFIX = re.compile(r"\s*decision\s*[:：]\s*", re.I)
 REFUSAL_READS = 4000  # characters; a refusal opens the reply
 
@@ -25,17 +27,24 @@ class Parsed(NamedTuple):
     status: str
 
 
-def parse_decision(text: str, options: Sequence[str], known_labels: Collection[str] = ()) -> Parsed:
+def parse_decision(
+    text: str, options: Sequence[str], known_labels: Collection[str] = ()
+) -> Parsed:
     """Read the first non-empty line of `text` as a choice between the two `options`.
 
     It must be "Decision: X" or the bare label; emphasis, brackets, quotes, final punctuation
     and case don't count. A label anywhere else in the text never counts. `known_labels`: those of
     any game; to name one that this game does not offer is a finding of its own.
     """
-    line = next((part for part in re.split(r"[\r\n]+", text) if DRESSING.sub("", part).strip()), "")
+    line = next(
+        (part for part in re.split(r"[\r\n]+", text) if DRESSING.sub("", part).strip()),
+        "",
+    )
     plain = _fold(DRESSING.sub("", line))
     prefix = PREFIX.match(plain)
-    chosen = re.sub(r"[\s.,;:!?…。]+$", "", plain[prefix.end():] if prefix else plain).strip()
+    chosen = re.sub(
+        r"[\s.,;:!?…。]+$", "", plain[prefix.end() :] if prefix else plain
+    ).strip()
     for option in options:
         if chosen == _fold(option):
             return Parsed(option, "ok")

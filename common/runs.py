@@ -23,9 +23,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import VERSION, Incomplete, Stop, UsageError, shape
-from common.artifacts import canonical_json, json_file, sha256, sha256_in, sweep, write_atomic
+from common.artifacts import (
+    canonical_json,
+    json_file,
+    sha256,
+    sha256_in,
+    sweep,
+    write_atomic,
+)
 from common.journal import AMOUNT, JOURNALS, InFlight, Journal
-from common.shape import OBJECT, RESTORE, TEXT, TIME, list_of, map_of, maybe, record, sometimes
+from common.shape import (
+    OBJECT,
+    RESTORE,
+    TEXT,
+    TIME,
+    list_of,
+    map_of,
+    maybe,
+    record,
+    sometimes,
+)
 from common.wire import Model
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,8 +53,10 @@ RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 def check_run_id(run_id: str, source: str = "--run-id") -> str:
     """`run_id` where it can be a folder's name; UsageError otherwise."""
     if not RUN_ID.fullmatch(run_id) or ".." in run_id:
-        raise UsageError(f"{source}: {run_id!r} can't be a folder's name; use letters, digits, "
-                         "'.', '_' and '-' (no '/' and no '..'), at most 100")
+        raise UsageError(
+            f"{source}: {run_id!r} can't be a folder's name; use letters, digits, "
+            "'.', '_' and '-' (no '/' and no '..'), at most 100"
+        )
     return run_id
 
 
@@ -54,9 +73,11 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
 def changes(before: Mapping, after: Mapping) -> list[tuple[str, str, str]]:
     """(key, old value, new value) of each leaf that differs."""
     old, new = flat(before), flat(after)
-    return [(key, shape.shown(old.get(key)), shape.shown(new.get(key)))
-            for key in sorted(old.keys() | new.keys())
-            if canonical_json(old.get(key)) != canonical_json(new.get(key))]
+    return [
+        (key, shape.shown(old.get(key)), shape.shown(new.get(key)))
+        for key in sorted(old.keys() | new.keys())
+        if canonical_json(old.get(key)) != canonical_json(new.get(key))
+    ]
 
 
 @cache
@@ -65,10 +86,18 @@ def code_hashes() -> dict[str, str]:
 
     Taken once in a process, since that is the code it has loaded.
     """
-    files = [*ROOT.glob("*.py"), *(path for room in ("common", "show", "stats", "cirrus", "urrp")
-                                   for path in (ROOT / room).rglob("*.py"))]
-    return {str(path.relative_to(ROOT)).replace(os.sep, "/"): sha256(path.read_bytes())
-            for path in sorted(files)}
+    files = [
+        *ROOT.glob("*.py"),
+        *(
+            path
+            for room in ("common", "show", "stats", "cirrus", "urrp")
+            for path in (ROOT / room).rglob("*.py")
+        ),
+    ]
+    return {
+        str(path.relative_to(ROOT)).replace(os.sep, "/"): sha256(path.read_bytes())
+        for path in sorted(files)
+    }
 
 
 class Origin(NamedTuple):
@@ -89,7 +118,10 @@ class RunFolder:
         self.origin, self.path = origin, Path(origin.folder)
         check_run_id(self.path.name)
         self.manifest_path = self.path / "manifest.json"
-        self.instrument, self.identity = instrument, json.loads(json.dumps(origin.identity))
+        self.instrument, self.identity = (
+            instrument,
+            json.loads(json.dumps(origin.identity)),
+        )
         self.journal: Journal | None = None
 
     def __enter__(self) -> "RunFolder":
@@ -103,29 +135,42 @@ class RunFolder:
                 self._leave()
                 raise
         except OSError as error:
-            raise UsageError(f"{error.filename or self.path}: {error.strerror}; "
-                             "choose a folder that can be written with --out") from None
+            raise UsageError(
+                f"{error.filename or self.path}: {error.strerror}; "
+                "choose a folder that can be written with --out"
+            ) from None
         return self
 
     def _open(self) -> None:
         sweep(self.path)
         self.manifest = read_manifest(self.path) if self.manifest_path.exists() else {}
-        journals = [self.path / name for name in JOURNALS if (self.path / name).exists()]
+        journals = [
+            self.path / name for name in JOURNALS if (self.path / name).exists()
+        ]
         # A kill can fall between the first, still empty journal and its manifest.
         if not self.manifest and any(path.stat().st_size for path in journals):
-            raise UsageError(f"{self.path}: a journal without its manifest.json; restore it, "
-                             "or use another --run-id")
-        if self.manifest and (differ := changes(self.manifest["identity"], self.identity)):
+            raise UsageError(
+                f"{self.path}: a journal without its manifest.json; restore it, "
+                "or use another --run-id"
+            )
+        if self.manifest and (
+            differ := changes(self.manifest["identity"], self.identity)
+        ):
             words = "; ".join(f"{key}: {old} → {new}" for key, old, new in differ[:4])
             more = f" (and {len(differ) - 4} more)" if len(differ) > 4 else ""
-            raise UsageError(f"{self.path} was made by another configuration: {words}{more}; "
-                             "use another --run-id or --out")
+            raise UsageError(
+                f"{self.path} was made by another configuration: {words}{more}; "
+                "use another --run-id or --out"
+            )
         if self.manifest.get("state") == "complete" and not journals:
-            raise UsageError(f"{self.path}: complete, but journal.jsonl.gz is gone; restore it, "
-                             "or use another --run-id")  # asking anew would pick other answers
+            raise UsageError(
+                f"{self.path}: complete, but journal.jsonl.gz is gone; restore it, "
+                "or use another --run-id"
+            )  # asking anew would pick other answers
         self.finished = self.manifest.get("state") == "complete" and all(
             sha256_in(self.path, name) == digest
-            for name, digest in self.manifest["files"].items())
+            for name, digest in self.manifest["files"].items()
+        )
         self.inflight = InFlight(self.path)
         self.started = time.monotonic()
 
@@ -139,17 +184,42 @@ class RunFolder:
         if sessions and sessions[-1]["ended"] is None:
             started = sessions[-1]["started"]
             ended = max(started, self.journal.last_at)
-            sessions[-1] |= {"ended": ended, "ended_by": "killed", "elapsed_s": (
-                datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds()}
-        sessions.append({"started": _now(sessions[-1]["ended"] if sessions else ""), "ended": None,
-                         "ended_by": None, "elapsed_s": None, "python": platform.python_version()})
-        self.unproven = {"provider": None} | before | {
-            "version": VERSION, "code": code_hashes(), "platform": platform.platform(),
-            "sessions": sessions, "ended_by": "", "limit_usd": limit_usd,
-            "lost_usd": before.get("lost_usd", 0.0) + lost}
+            sessions[-1] |= {
+                "ended": ended,
+                "ended_by": "killed",
+                "elapsed_s": (
+                    datetime.fromisoformat(ended) - datetime.fromisoformat(started)
+                ).total_seconds(),
+            }
+        sessions.append(
+            {
+                "started": _now(sessions[-1]["ended"] if sessions else ""),
+                "ended": None,
+                "ended_by": None,
+                "elapsed_s": None,
+                "python": platform.python_version(),
+            }
+        )
+        self.unproven = (
+            {"provider": None}
+            | before
+            | {
+                "version": VERSION,
+                "code": code_hashes(),
+                "platform": platform.platform(),
+                "sessions": sessions,
+                "ended_by": "",
+                "limit_usd": limit_usd,
+                "lost_usd": before.get("lost_usd", 0.0) + lost,
+            }
+        )
         self.manifest = {
-            "artifact": self.instrument, "state": "running", "identity": self.identity,
-            "files": self.manifest.get("files", {}), "unproven": self.unproven}
+            "artifact": self.instrument,
+            "state": "running",
+            "identity": self.identity,
+            "files": self.manifest.get("files", {}),
+            "unproven": self.unproven,
+        }
         self._write_manifest()
         self.inflight.clear()
 
@@ -171,7 +241,8 @@ class RunFolder:
         session |= {
             "ended": _now(session["started"]),
             "ended_by": type(stop).__name__ if stop else "complete",
-            "elapsed_s": round(time.monotonic() - self.started, 2)}
+            "elapsed_s": round(time.monotonic() - self.started, 2),
+        }
 
     def finish(self, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
         """Write the derived files, pack the journal of a complete run, close the manifest."""
@@ -185,8 +256,10 @@ class RunFolder:
             self.manifest = dict(manifest)
             self._write_manifest()
         except OSError as error:
-            raise Incomplete(f"{error.filename or self.path}: {error.strerror}; free space there, "
-                             "then give the same command: the journal is complete") from None
+            raise Incomplete(
+                f"{error.filename or self.path}: {error.strerror}; free space there, "
+                "then give the same command: the journal is complete"
+            ) from None
 
     def __exit__(self, kind, error, trace) -> None:
         if self.journal is not None:
@@ -196,7 +269,9 @@ class RunFolder:
 
     def _leave(self) -> None:
         """Drop the lock; take back a folder in which nothing was ever asked."""
-        used = (self.journal and self.journal.attempts) or (self.path / "inflight.jsonl").exists()
+        used = (self.journal and self.journal.attempts) or (
+            self.path / "inflight.jsonl"
+        ).exists()
         if self._made and not used:
             for name in ("manifest.json", "journal.jsonl", PROMPTS):
                 with suppress(OSError):
@@ -216,8 +291,10 @@ def stored_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
     path = folder / PROMPTS
     texts = shape.read(path, map_of(TEXT, "file"), RESTORE)
     if differ := changes(recorded, {name: sha256(texts[name]) for name in texts}):
-        raise UsageError(f"{path}: {differ[0][0]} is not the text that the run was made with; "
-                         f"{RESTORE}")
+        raise UsageError(
+            f"{path}: {differ[0][0]} is not the text that the run was made with; "
+            f"{RESTORE}"
+        )
     return texts
 
 
@@ -234,7 +311,9 @@ def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def elapsed(manifest: Mapping[str, Any]) -> float:
     """Seconds that all sessions took."""
-    return sum(session["elapsed_s"] or 0 for session in manifest["unproven"]["sessions"])
+    return sum(
+        session["elapsed_s"] or 0 for session in manifest["unproven"]["sessions"]
+    )
 
 
 def _now(earliest: str) -> str:
@@ -243,31 +322,74 @@ def _now(earliest: str) -> str:
 
 
 COUNT = shape.whole(0)
-KNOWN = shape.plain("what is known of a model",
-                    lambda v: isinstance(v, dict) and v.keys() == set(Model._fields))
+KNOWN = shape.plain(
+    "what is known of a model",
+    lambda v: isinstance(v, dict) and v.keys() == set(Model._fields),
+)
 IDENTITY = record(
-    config=OBJECT, prompts=map_of(TEXT, "file"), provider=TEXT, routing=sometimes(OBJECT),
-    pin=sometimes(TEXT), prereg_sha256=sometimes(maybe(TEXT)),
-    policies=sometimes(map_of(TEXT, "run")))
+    config=OBJECT,
+    prompts=map_of(TEXT, "file"),
+    provider=TEXT,
+    routing=sometimes(OBJECT),
+    pin=sometimes(TEXT),
+    prereg_sha256=sometimes(maybe(TEXT)),
+    policies=sometimes(map_of(TEXT, "run")),
+)
 UNPROVEN = record(
-    version=TEXT, code=map_of(TEXT, "file"), platform=TEXT, ended_by=TEXT, lost_usd=AMOUNT,
-    limit_usd=maybe(AMOUNT), sessions=list_of(record(
-        started=TIME, ended=maybe(TIME), ended_by=maybe(TEXT), elapsed_s=maybe(AMOUNT),
-        python=TEXT)),
-    provider=maybe(record(base_url=TEXT, dialect=TEXT, notes=list_of(TEXT),
-                          models=map_of(record(known=KNOWN), "name"))))
-ALWAYS = {"artifact": TEXT, "identity": IDENTITY, "files": map_of(TEXT, "name"),
-          "unproven": UNPROVEN}
+    version=TEXT,
+    code=map_of(TEXT, "file"),
+    platform=TEXT,
+    ended_by=TEXT,
+    lost_usd=AMOUNT,
+    limit_usd=maybe(AMOUNT),
+    sessions=list_of(
+        record(
+            started=TIME,
+            ended=maybe(TIME),
+            ended_by=maybe(TEXT),
+            elapsed_s=maybe(AMOUNT),
+            python=TEXT,
+        )
+    ),
+    provider=maybe(
+        record(
+            base_url=TEXT,
+            dialect=TEXT,
+            notes=list_of(TEXT),
+            models=map_of(record(known=KNOWN), "name"),
+        )
+    ),
+)
+ALWAYS = {
+    "artifact": TEXT,
+    "identity": IDENTITY,
+    "files": map_of(TEXT, "name"),
+    "unproven": UNPROVEN,
+}
 RUNNING = record(state=shape.enum("running"), **ALWAYS)
 # What follows from the journal and `unproven`; an instrument adds what it counts.
 ENDED = record(
-    state=shape.enum("complete", "incomplete"), stamp=maybe(shape.enum("SIMULATED")),
-    simulated=shape.FLAG, cost=record(spent_usd=AMOUNT, lost_usd=AMOUNT), merkle_root=TEXT,
-    journal=record(head_sha256=TEXT, attempts=COUNT), retries=COUNT, waits=COUNT, statuses=OBJECT,
-    pilot=sometimes(shape.FLAG), prereg_sha256=sometimes(maybe(TEXT)),
-    **dict.fromkeys(("errors", "outcomes", "served", "upstreams"), OBJECT), **ALWAYS)
-MANIFEST = shape.Kind(lambda value: (
-    RUNNING if isinstance(value, dict) and value.get("state") == "running" else ENDED).fault(value))
+    state=shape.enum("complete", "incomplete"),
+    stamp=maybe(shape.enum("SIMULATED")),
+    simulated=shape.FLAG,
+    cost=record(spent_usd=AMOUNT, lost_usd=AMOUNT),
+    merkle_root=TEXT,
+    journal=record(head_sha256=TEXT, attempts=COUNT),
+    retries=COUNT,
+    waits=COUNT,
+    statuses=OBJECT,
+    pilot=sometimes(shape.FLAG),
+    prereg_sha256=sometimes(maybe(TEXT)),
+    **dict.fromkeys(("errors", "outcomes", "served", "upstreams"), OBJECT),
+    **ALWAYS,
+)
+MANIFEST = shape.Kind(
+    lambda value: (
+        RUNNING
+        if isinstance(value, dict) and value.get("state") == "running"
+        else ENDED
+    ).fault(value)
+)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -282,6 +404,8 @@ def lock(folder: Path) -> int:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(handle)
-        raise UsageError(f"{folder}: another process is working on this run; "
-                         "wait for it, or use another folder") from None
+        raise UsageError(
+            f"{folder}: another process is working on this run; "
+            "wait for it, or use another folder"
+        ) from None
     return handle

@@ -20,8 +20,8 @@ from common import UsageError
 from common.artifacts import DEEPEST, TOO_DEEP, parsed, read_bytes
 
 RESTORE = "restore it from a copy"  # advice on a file that this project wrote
-LARGEST = 16 << 20   # bytes of a file that a user writes
-LISTED = 24   # names in an error line
+LARGEST = 16 << 20  # bytes of a file that a user writes
+LISTED = 24  # names in an error line
 ABSENT = object()
 
 
@@ -44,8 +44,11 @@ class Kind(NamedTuple):
 
 # --- values without inner places ---------------------------------------------------------------
 
+
 def plain(words: str, test: Callable[[Any], bool]) -> Kind:
-    return Kind(lambda value: None if test(value) else Fault("", f"must be {words}", value))
+    return Kind(
+        lambda value: None if test(value) else Fault("", f"must be {words}", value)
+    )
 
 
 def is_number(value: Any) -> bool:
@@ -69,27 +72,40 @@ TIME = plain("a time such as 2026-01-31T23:59:59Z", is_time)
 
 
 def whole(low: int, high: int | None = None) -> Kind:
-    return plain(f"a whole number from {low}" + ("" if high is None else f" to {high}"),
-                 lambda v: is_number(v) and isinstance(v, int) and v >= low
-                 and (high is None or v <= high))
+    return plain(
+        f"a whole number from {low}" + ("" if high is None else f" to {high}"),
+        lambda v: (
+            is_number(v)
+            and isinstance(v, int)
+            and v >= low
+            and (high is None or v <= high)
+        ),
+    )
 
 
 def number(low: float, high: float) -> Kind:
-    return plain(f"a number from {low:g} to {high:g}", lambda v: is_number(v) and low <= v <= high)
+    return plain(
+        f"a number from {low:g} to {high:g}",
+        lambda v: is_number(v) and low <= v <= high,
+    )
 
 
 def enum(*allowed: Any) -> Kind:
     """One of these values; for a text that is none of them, the nearest is named."""
-    words = "one of " + ", ".join(a if isinstance(a, str) else json.dumps(a) for a in allowed)
+    words = "one of " + ", ".join(
+        a if isinstance(a, str) else json.dumps(a) for a in allowed
+    )
 
     def fault(value: Any) -> Fault | None:
         if any(value == a and type(value) is type(a) for a in allowed):
             return None
         return Fault("", f"must be {words}", value, near_to(value, allowed))
+
     return Kind(fault)
 
 
 # --- values of others --------------------------------------------------------------------------
+
 
 def maybe(kind: Kind) -> Kind:
     """This kind, or null."""
@@ -103,25 +119,45 @@ def sometimes(kind: Kind) -> Kind:
 
 def either(first: Kind, second: Kind) -> Kind:
     """Of two faults the one that lies deeper is told: it is nearer to what was meant."""
+
     def fault(value: Any) -> Fault | None:
         faults = [first.fault(value), second.fault(value)]
         if None in faults:
             return None
         says = f"{faults[0].says}, or {faults[1].says.removeprefix('must be ')}"
-        return next((each for each in faults if each.path or each.value is ABSENT),
-                    Fault("", says, value))
+        return next(
+            (each for each in faults if each.path or each.value is ABSENT),
+            Fault("", says, value),
+        )
+
     return Kind(fault)
 
 
-def list_of(kind: Kind, size: int | None = None, least: int = 0, once: bool = False) -> Kind:
+def list_of(
+    kind: Kind, size: int | None = None, least: int = 0, once: bool = False
+) -> Kind:
     """A list, of exactly `size` or at `least` so many entries, no two of them alike if `once`."""
+
     def fault(value: Any) -> Fault | None:
-        if not isinstance(value, list) or len(value) < least or size not in (None, len(value)):
-            words = f" of {size} entries" if size else " with at least one entry" * (least == 1)
+        if (
+            not isinstance(value, list)
+            or len(value) < least
+            or size not in (None, len(value))
+        ):
+            words = (
+                f" of {size} entries"
+                if size
+                else " with at least one entry" * (least == 1)
+            )
             return Fault("", "must be a list" + words, value)
-        twice = next((item for at, item in enumerate(value) if once and item in value[:at]), ABSENT)
-        return _first((f"[{at}]", kind.fault(item)) for at, item in enumerate(value)) or (
-            None if twice is ABSENT else Fault("", f"names {shown(twice)} twice"))
+        twice = next(
+            (item for at, item in enumerate(value) if once and item in value[:at]),
+            ABSENT,
+        )
+        return _first(
+            (f"[{at}]", kind.fault(item)) for at, item in enumerate(value)
+        ) or (None if twice is ABSENT else Fault("", f"names {shown(twice)} twice"))
+
     return Kind(fault)
 
 
@@ -131,22 +167,42 @@ def several(kind: Kind, least: int = 1, once: bool = True) -> Kind:
 
 def map_of(kind: Kind, keys: str) -> Kind:
     """An object of any keys; `keys` says what they are, in prose."""
-    return Kind(lambda value: OBJECT.fault(value) or _first(
-        (f".{name}", kind.fault(item)) for name, item in value.items()))
+    return Kind(
+        lambda value: (
+            OBJECT.fault(value)
+            or _first((f".{name}", kind.fault(item)) for name, item in value.items())
+        )
+    )
 
 
 def record(**fields: Kind | tuple[Kind, str]) -> Kind:
     """An object of exactly these fields, each a kind or (kind, its meaning in prose)."""
-    kinds = {name: field[0] if type(field) is tuple else field for name, field in fields.items()}
+    kinds = {
+        name: field[0] if type(field) is tuple else field
+        for name, field in fields.items()
+    }
 
     def fault(value: Any) -> Fault | None:
         if wrong := OBJECT.fault(value):
             return wrong
         if unknown := [name for name in value if name not in kinds]:
-            return Fault("", f"unknown key {unknown[0][:60]!r}", advice=nearest(unknown[0], kinds))
-        return _first((f".{name}", kind.fault(value[name]) if name in value else
-                       None if kind.optional else Fault("", "is missing"))
-                      for name, kind in kinds.items())
+            return Fault(
+                "",
+                f"unknown key {unknown[0][:60]!r}",
+                advice=nearest(unknown[0], kinds),
+            )
+        return _first(
+            (
+                f".{name}",
+                kind.fault(value[name])
+                if name in value
+                else None
+                if kind.optional
+                else Fault("", "is missing"),
+            )
+            for name, kind in kinds.items()
+        )
+
     return Kind(fault)
 
 
@@ -156,18 +212,34 @@ def options(**fields: Kind) -> Kind:
 
 
 def _first(places: Iterable[tuple[str, Fault | None]]) -> Fault | None:
-    return next((fault._replace(path=path + fault.path) for path, fault in places if fault), None)
+    return next(
+        (fault._replace(path=path + fault.path) for path, fault in places if fault),
+        None,
+    )
 
 
 # --- saying it ---------------------------------------------------------------------------------
+
 
 def check(kind: Kind, value: Any, source: str, advice: str = "") -> Any:
     """`value` where it is of the kind; UsageError names source, field, value and what to do."""
     if fault := kind.fault(value):
         path = fault.path.removeprefix(".")
-        says = fault.says + ("" if fault.value is ABSENT else f", not {shown(fault.value)}")
-        raise UsageError("; ".join(filter(None, [
-            ": ".join(filter(None, [source, path, says])), fault.advice, advice])))
+        says = fault.says + (
+            "" if fault.value is ABSENT else f", not {shown(fault.value)}"
+        )
+        raise UsageError(
+            "; ".join(
+                filter(
+                    None,
+                    [
+                        ": ".join(filter(None, [source, path, says])),
+                        fault.advice,
+                        advice,
+                    ],
+                )
+            )
+        )
     return value
 
 
@@ -186,11 +258,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def near_to(name: Any, known: Iterable[Any]) -> str:
     texts = [each for each in known if isinstance(each, str)]
-    close = difflib.get_close_matches(name, texts, 1, 0.5) if isinstance(name, str) else []
+    close = (
+        difflib.get_close_matches(name, texts, 1, 0.5) if isinstance(name, str) else []
+    )
     return f"did you mean {close[0]!r}?" if close else ""
 
 
 # --- files -------------------------------------------------------------------------------------
+
 
 def read(path: Path, kind: Kind, advice: str) -> Any:
     """The value in a file that this project wrote, of this kind; UsageError otherwise."""
@@ -221,7 +296,9 @@ def load(path: Path, kind: Kind) -> dict[str, Any]:
 def strict(text: str) -> Any:
     """The value of a JSON text. ValueError where it is none, says a key twice, holds a number that
     is not finite or half of a character, or is nested deeper than DEEPEST."""
-    value = parsed(text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
+    value = parsed(
+        text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite
+    )
     _check_depth(value)
     json.dumps(value, ensure_ascii=False).encode()  # half of a character can't be kept
     return value
@@ -230,7 +307,13 @@ def strict(text: str) -> Any:
 def _check_depth(value: Any, levels: int = DEEPEST) -> None:
     if not levels:
         raise ValueError(TOO_DEEP)
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    inner = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else ()
+    )
     for item in inner:
         _check_depth(item, levels - 1)
 

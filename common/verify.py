@@ -20,13 +20,20 @@ from common.artifacts import content_of, json_file, regular, sha256_in
 from common.cli import WIDTH, wrapped
 from common.instrument import FREE, Instrument, Run, Simulated, derived, manifest_of
 from common.journal import JOURNALS, Answers, Known, entries, journal_file, json_sha256
-from common.runs import PROMPTS, Origin, changes, code_hashes, read_manifest, stored_prompts
+from common.runs import (
+    PROMPTS,
+    Origin,
+    changes,
+    code_hashes,
+    read_manifest,
+    stored_prompts,
+)
 from common.shape import RESTORE, shown
 from common.wire import Model, Upstream
 
 NO_RUN = "no run here (no manifest.json); name a run's folder or a folder of runs (make: RUNS=…)"
 PREREG = "prereg.json"  # beside the runs of a plan
-SHOWN = 40          # characters around a first difference
+SHOWN = 40  # characters around a first difference
 SHOWN_PROBLEMS = 3  # of the questions in a journal, of the keys of a manifest
 
 
@@ -81,9 +88,19 @@ Instruments = Mapping[str, Callable[[Origin], Instrument]]
 # --- a tree of folders -------------------------------------------------------------------------
 
 # A folder that holds one of these is something by itself.
-MARKS = dict.fromkeys((
-    "manifest.json", *JOURNALS, PROMPTS, "plan.json", PREREG, "acausal-analysis.json",
-    "calibration.json", "calibration.md", "urrp_runs.jsonl")).keys()
+MARKS = dict.fromkeys(
+    (
+        "manifest.json",
+        *JOURNALS,
+        PROMPTS,
+        "plan.json",
+        PREREG,
+        "acausal-analysis.json",
+        "calibration.json",
+        "calibration.md",
+        "urrp_runs.jsonl",
+    )
+).keys()
 
 
 def verify(path: Path, readers: Sequence[Reader]) -> Iterator[Verdict]:
@@ -101,7 +118,9 @@ def verify(path: Path, readers: Sequence[Reader]) -> Iterator[Verdict]:
     if marked and strange:
         yield Verdict(str(path), "folder", problems=strange)
     elif marked or sound:
-        yield from _judged(Folder(path, frozenset(names), tuple(inner)), readers, marked)
+        yield from _judged(
+            Folder(path, frozenset(names), tuple(inner)), readers, marked
+        )
 
 
 def _listed(path: Path) -> tuple[list[str], list[str], list[str]]:
@@ -118,11 +137,14 @@ def _listed(path: Path) -> tuple[list[str], list[str], list[str]]:
             if stat.S_ISREG(mode):
                 names.append(name)
             elif not stat.S_ISDIR(mode):
-                strange.append(f"{name}: no regular file; remove it, or restore it from a copy")
+                strange.append(
+                    f"{name}: no regular file; remove it, or restore it from a copy"
+                )
             elif MARKS & set(os.listdir(entry.path)):
                 inner.append(name)
             else:
                 walk(name)
+
     if not path.is_dir():
         raise UsageError(f"{path}: {NO_RUN}")
     try:
@@ -132,7 +154,9 @@ def _listed(path: Path) -> tuple[list[str], list[str], list[str]]:
     return names, inner, strange
 
 
-def _judged(folder: Folder, readers: Sequence[Reader], marked: bool) -> Iterator[Verdict]:
+def _judged(
+    folder: Folder, readers: Sequence[Reader], marked: bool
+) -> Iterator[Verdict]:
     """What the readers say of a folder, and how its files differ from that."""
     contents, problems = [], []
     for reader in readers:
@@ -140,30 +164,52 @@ def _judged(folder: Folder, readers: Sequence[Reader], marked: bool) -> Iterator
             contents += filter(None, [reader(folder)])
         except UsageError as error:
             problems.append(str(error))
-        except Exception as error:  # a folder of anything: the next one must still get its verdict
+        except (
+            Exception
+        ) as error:  # a folder of anything: the next one must still get its verdict
             named = next((name for name in MARKS if name in folder.names), folder.path)
-            problems.append(f"{named}: nothing follows from it ({type(error).__name__}: "
-                            f"{str(error)[:80]})")
+            problems.append(
+                f"{named}: nothing follows from it ({type(error).__name__}: "
+                f"{str(error)[:80]})"
+            )
     if not contents and not problems:
         return
-    files = {name: (data, content.advice) for content in contents
-             for name, data in content.files.items()}
+    files = {
+        name: (data, content.advice)
+        for content in contents
+        for name, data in content.files.items()
+    }
     given = {name for content in contents for name in content.given}
-    verdicts = [content.verdict for content in contents] or [Verdict(str(folder.path), "folder")]
+    verdicts = [content.verdict for content in contents] or [
+        Verdict(str(folder.path), "folder")
+    ]
     problems += [line for verdict in verdicts for line in verdict.problems]
-    problems += [f"{inner.run}: {inner.instrument} in a folder of another kind; move it away"
-                 for inner in folder.inner if any(
-                     content.inner is not None and inner.instrument not in content.inner
-                     for content in contents)]
-    problems += [line + advice for name, (data, advice) in sorted(files.items())
-                 for line in _compared(folder.path, name, data)]
+    problems += [
+        f"{inner.run}: {inner.instrument} in a folder of another kind; move it away"
+        for inner in folder.inner
+        if any(
+            content.inner is not None and inner.instrument not in content.inner
+            for content in contents
+        )
+    ]
+    problems += [
+        line + advice
+        for name, (data, advice) in sorted(files.items())
+        for line in _compared(folder.path, name, data)
+    ]
     if marked and contents:
-        problems += [f"{name}: does not follow from the journal; remove it"
-                     for name in sorted(folder.names - files.keys() - given)]
+        problems += [
+            f"{name}: does not follow from the journal; remove it"
+            for name in sorted(folder.names - files.keys() - given)
+        ]
     yield verdicts[0]._replace(
-        files=len(files.keys() - {"manifest.json", PROMPTS}), problems=problems,
-        unproven=list(dict.fromkeys(name for verdict in verdicts for name in verdict.unproven)),
-        notes=[line for verdict in verdicts for line in verdict.notes])
+        files=len(files.keys() - {"manifest.json", PROMPTS}),
+        problems=problems,
+        unproven=list(
+            dict.fromkeys(name for verdict in verdicts for name in verdict.unproven)
+        ),
+        notes=[line for verdict in verdicts for line in verdict.notes],
+    )
 
 
 def _compared(folder: Path, name: str, data: bytes) -> list[str]:
@@ -173,11 +219,15 @@ def _compared(folder: Path, name: str, data: bytes) -> list[str]:
             actual = file.read(len(expected) + 1)
             file.read(1)  # what stands behind the end of a packed text
     except FileNotFoundError:
-        return [f"{name}: gone; restore it from a copy, or derive it again with the command that "
-                "wrote it"]
+        return [
+            f"{name}: gone; restore it from a copy, or derive it again with the command that "
+            "wrote it"
+        ]
     except OSError as error:
         return [f"{name}: can't be read: {error.strerror}"]
-    return [] if actual == expected else [f"{name}: {first_difference(expected, actual)}"]
+    return (
+        [] if actual == expected else [f"{name}: {first_difference(expected, actual)}"]
+    )
 
 
 def first_difference(expected: bytes, actual: bytes) -> str:
@@ -186,20 +236,30 @@ def first_difference(expected: bytes, actual: bytes) -> str:
     >>> first_difference(b'{"a":1}', b'{"a":2}')
     "first difference in line 1, column 6: expected '1}', found '2}'"
     """
-    at = next((i for i, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
-              min(len(expected), len(actual)))
+    at = next(
+        (i for i, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
+        min(len(expected), len(actual)),
+    )
     line, column = expected.count(b"\n", 0, at) + 1, at - expected.rfind(b"\n", 0, at)
-    want, have = (repr(data[at:at + SHOWN].split(b"\n")[0].decode("utf-8", "replace"))
-                  if data[at:] else "the end of the file" for data in (expected, actual))
+    want, have = (
+        repr(data[at : at + SHOWN].split(b"\n")[0].decode("utf-8", "replace"))
+        if data[at:]
+        else "the end of the file"
+        for data in (expected, actual)
+    )
     return f"first difference in line {line}, column {column}: expected {want}, found {have}"
 
 
 # --- runs --------------------------------------------------------------------------------------
 
+
 def runs(instruments: Instruments) -> Reader:
     """The reader of a run's folder."""
-    return lambda folder: _content(folder, instruments) if folder.names & {
-        "manifest.json", PROMPTS, *JOURNALS} else None
+    return lambda folder: (
+        _content(folder, instruments)
+        if folder.names & {"manifest.json", PROMPTS, *JOURNALS}
+        else None
+    )
 
 
 def _content(folder: Folder, instruments: Instruments) -> Content:
@@ -209,50 +269,100 @@ def _content(folder: Folder, instruments: Instruments) -> Content:
     problems = [*answers.problems()[:SHOWN_PROBLEMS], *_contradictions(manifest)]
     registered = run.origin.identity.get("prereg_sha256")
     if registered and sha256_in(folder.path.parent, PREREG) != registered:
-        problems.append(f"{folder.path.parent / PREREG}: gone, or not the registration that the "
-                        "run was made under")
+        problems.append(
+            f"{folder.path.parent / PREREG}: gone, or not the registration that the "
+            "run was made under"
+        )
     state, now = manifest["state"], code_hashes()
-    files, given = made.files, {JOURNALS[1] if state == "complete" else answers.path.name}
+    files, given = (
+        made.files,
+        {JOURNALS[1] if state == "complete" else answers.path.name},
+    )
     if state == "running":  # killed: its files may be those of an earlier session
-        given |= {name for name in folder.names
-                  if name in (*JOURNALS, "inflight.jsonl") or name.endswith(".tmp")
-                  or sha256_in(folder.path, name) == manifest["files"].get(name)}
+        given |= {
+            name
+            for name in folder.names
+            if name in (*JOURNALS, "inflight.jsonl")
+            or name.endswith(".tmp")
+            or sha256_in(folder.path, name) == manifest["files"].get(name)
+        }
         files = {name: files[name] for name in files if name in folder.names - given}
     else:
         # What other lines name comes last.
-        differ = sorted(changes(manifest_of(run, answers, made, manifest["unproven"]), manifest),
-                        key=lambda change: change[0].startswith("files."))
-        problems += [f"manifest.json: {key}: expected {want}, found {have}"
-                     for key, want, have in differ[:SHOWN_PROBLEMS]]
+        differ = sorted(
+            changes(manifest_of(run, answers, made, manifest["unproven"]), manifest),
+            key=lambda change: change[0].startswith("files."),
+        )
+        problems += [
+            f"manifest.json: {key}: expected {want}, found {have}"
+            for key, want, have in differ[:SHOWN_PROBLEMS]
+        ]
         given |= {"inflight.jsonl"} if state == "incomplete" else set()
-        if answers.path.name == JOURNALS[0] and answers.size != answers.path.stat().st_size:
+        if (
+            answers.path.name == JOURNALS[0]
+            and answers.size != answers.path.stat().st_size
+        ):
             problems.append(f"{JOURNALS[0]}: its last line is not whole; restore it")
-    changed = any(now.get(name) != digest for name, digest in manifest["unproven"]["code"].items())
+    changed = any(
+        now.get(name) != digest for name, digest in manifest["unproven"]["code"].items()
+    )
     return Content(
-        Verdict(str(folder.path), manifest["artifact"], state, answers.simulated,
-                attempts=answers.attempts, head_sha256=answers.head_sha256, problems=problems,
-                root=made.facts["merkle_root"], unproven=sorted(manifest["unproven"]),
-                notes=["the project's code has changed since the run"] * changed),
-        {**files, "manifest.json": json_file(manifest), PROMPTS: json_file(run.origin.prompts)},
-        given, inner={"adjudication"})
+        Verdict(
+            str(folder.path),
+            manifest["artifact"],
+            state,
+            answers.simulated,
+            attempts=answers.attempts,
+            head_sha256=answers.head_sha256,
+            problems=problems,
+            root=made.facts["merkle_root"],
+            unproven=sorted(manifest["unproven"]),
+            notes=["the project's code has changed since the run"] * changed,
+        ),
+        {
+            **files,
+            "manifest.json": json_file(manifest),
+            PROMPTS: json_file(run.origin.prompts),
+        },
+        given,
+        inner={"adjudication"},
+    )
 
 
 def _contradictions(manifest: Mapping) -> list[str]:
     """What nothing proves, and what can't be: it contradicts itself, or what is proven."""
     unproven, state = manifest["unproven"], manifest["state"]
-    sessions, simulated = unproven["sessions"], manifest["identity"]["provider"] == "simulated"
-    times = [at for each in sessions for at in (each["started"], each["ended"]) if at is not None]
+    sessions, simulated = (
+        unproven["sessions"],
+        manifest["identity"]["provider"] == "simulated",
+    )
+    times = [
+        at
+        for each in sessions
+        for at in (each["started"], each["ended"])
+        if at is not None
+    ]
     running = [{False}] * (len(sessions) - 1) + [{state == "running"}]
     checks = {
         "sessions: not one after the other": times == sorted(times),
-        f"sessions: ended otherwise than a run that is {state}":
-            [{each["ended"] is None, each["ended_by"] is None} for each in sessions] == running
-            and (sessions[-1]["ended_by"] == "complete") == (state == "complete"),
-        f"ended_by: {shown(unproven['ended_by'])}, and the run is {state}":
-            (unproven["ended_by"] != "") == (state == "incomplete"),
-        **{f"{key}: simulated respondents have none": not simulated or unproven.get(key) is None
-           for key in ("provider", "limit_usd")}}
-    return [f"manifest.json: unproven.{fault}" for fault, held in checks.items() if not held]
+        f"sessions: ended otherwise than a run that is {state}": [
+            {each["ended"] is None, each["ended_by"] is None} for each in sessions
+        ]
+        == running
+        and (sessions[-1]["ended_by"] == "complete") == (state == "complete"),
+        f"ended_by: {shown(unproven['ended_by'])}, and the run is {state}": (
+            unproven["ended_by"] != ""
+        )
+        == (state == "incomplete"),
+        **{
+            f"{key}: simulated respondents have none": not simulated
+            or unproven.get(key) is None
+            for key in ("provider", "limit_usd")
+        },
+    }
+    return [
+        f"manifest.json: unproven.{fault}" for fault, held in checks.items() if not held
+    ]
 
 
 def find_runs(paths: list[str]) -> list[Path]:
@@ -266,34 +376,56 @@ def find_runs(paths: list[str]) -> list[Path]:
     return list(dict.fromkeys(folders))
 
 
-def read_run(folder: Path, manifest: Mapping, instruments: Instruments) -> tuple[Run, Answers]:
+def read_run(
+    folder: Path, manifest: Mapping, instruments: Instruments
+) -> tuple[Run, Answers]:
     """The run that the manifest describes, and the journal's answers to it."""
     identity, unproven = manifest["identity"], manifest["unproven"]
     if manifest["artifact"] not in instruments:
-        raise UsageError(f"manifest.json: artifact {shown(manifest['artifact'])} is not one of "
-                         f"{', '.join(instruments)}; {RESTORE}")
-    origin = Origin(folder, identity, stored_prompts(folder, identity["prompts"]), unproven["code"])
+        raise UsageError(
+            f"manifest.json: artifact {shown(manifest['artifact'])} is not one of "
+            f"{', '.join(instruments)}; {RESTORE}"
+        )
+    origin = Origin(
+        folder, identity, stored_prompts(folder, identity["prompts"]), unproven["code"]
+    )
     if identity["provider"] == "simulated":
         known = Known(defaultdict(lambda: FREE), Simulated.dialect, None)
     elif provider := unproven["provider"]:
         known = Known(
-            {name: _model(entry["known"]) for name, entry in provider["models"].items()},
-            provider["dialect"], identity.get("routing", identity["config"].get("routing")))
+            {
+                name: _model(entry["known"])
+                for name, entry in provider["models"].items()
+            },
+            provider["dialect"],
+            identity.get("routing", identity["config"].get("routing")),
+        )
     else:
-        raise UsageError("manifest.json: unproven.provider is missing, and "
-                         f"{identity['provider']} was asked; {RESTORE}")
-    return (Run(origin, instruments[manifest["artifact"]](origin)),
-            Answers(journal_file(folder), identity, known))
+        raise UsageError(
+            "manifest.json: unproven.provider is missing, and "
+            f"{identity['provider']} was asked; {RESTORE}"
+        )
+    return (
+        Run(origin, instruments[manifest["artifact"]](origin)),
+        Answers(journal_file(folder), identity, known),
+    )
 
 
 def _model(known: Mapping[str, Any]) -> Model:
     """A model as a manifest has written it down."""
     upstream = known["upstream"] and Upstream(**known["upstream"])
-    return Model(**{name: tuple(value) if isinstance(value, list) else value
-                    for name, value in known.items()} | {"upstream": upstream})
+    return Model(
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in known.items()
+        }
+        | {"upstream": upstream}
+    )
 
 
-def derive_again(folder: Path, instruments: Instruments) -> tuple[Mapping[str, bytes], Mapping]:
+def derive_again(
+    folder: Path, instruments: Instruments
+) -> tuple[Mapping[str, bytes], Mapping]:
     """Files and manifest of a run again, from its manifest and journal alone; UsageError where
     journal and design are not of one study."""
     manifest = read_manifest(folder)
@@ -302,8 +434,12 @@ def derive_again(folder: Path, instruments: Instruments) -> tuple[Mapping[str, b
     if problems := answers.problems():
         raise UsageError(f"{folder}: {problems[0]}; --verify lists all")
     if manifest["state"] != "running":  # its command writes that one
-        manifest = manifest_of(run, answers, made, manifest["unproven"] | {
-            "version": VERSION, "code": code_hashes()})
+        manifest = manifest_of(
+            run,
+            answers,
+            made,
+            manifest["unproven"] | {"version": VERSION, "code": code_hashes()},
+        )
     return made.files, manifest
 
 
@@ -312,44 +448,68 @@ def open_run(folder: Path) -> dict[str, Any]:
     manifest = read_manifest(folder)
     first = next(entries(journal_file(folder)), None)
     if first and first[0]["prev"] != json_sha256(manifest["identity"]):
-        raise UsageError(f"{folder}: manifest.json describes another configuration than "
-                         f"the journal begins with; {RESTORE}")
+        raise UsageError(
+            f"{folder}: manifest.json describes another configuration than "
+            f"the journal begins with; {RESTORE}"
+        )
     return manifest
 
 
 # --- against what was published -----------------------------------------------------------------
 
-WHOLE = ("times, latencies, headers, words of errors and the order in a journal; a journal that "
-         "was forged as a whole follows from itself: publish root and head before, compare with "
-         "--expect-head")
+WHOLE = (
+    "times, latencies, headers, words of errors and the order in a journal; a journal that "
+    "was forged as a whole follows from itself: publish root and head before, compare with "
+    "--expect-head"
+)
 
 
 def expected_head(verdict: Verdict, heads: Collection[str]) -> Verdict:
     """The verdict, and whether its journal's head, or its root, is among those that were
     published."""
-    if not heads or not verdict.root or {verdict.root, verdict.head_sha256} & set(heads):
+    if (
+        not heads
+        or not verdict.root
+        or {verdict.root, verdict.head_sha256} & set(heads)
+    ):
         return verdict
-    fault = (f"journal: neither its head {verdict.head_sha256[:12]} nor its root "
-             f"{verdict.root[:12]} is the one that was expected")
+    fault = (
+        f"journal: neither its head {verdict.head_sha256[:12]} nor its root "
+        f"{verdict.root[:12]} is the one that was expected"
+    )
     return verdict._replace(problems=[*verdict.problems, fault])
 
 
 # --- saying it ---------------------------------------------------------------------------------
+
 
 def sentence(verdict: Verdict) -> str:
     """What is said of a folder: a line per fault, or what was verified, with root and head to be
     published."""
     if verdict.problems:
         # A file's name may hold a line break: each fault stays one line.
-        lines = [f"FAILED   {verdict.run}: {verdict.problems[0]}", *verdict.problems[1:]]
+        lines = [
+            f"FAILED   {verdict.run}: {verdict.problems[0]}",
+            *verdict.problems[1:],
+        ]
         return "\n".join(line.replace("\n", " ") for line in lines)
     stamp = "SIMULATED " if verdict.simulated else ""
     source = f" from {verdict.attempts} answers" if verdict.root else ""
     what = f"{stamp}{verdict.instrument}, {verdict.files} files{source}"
     if verdict.state != "complete":
-        return _headed(f"PARTIAL  {verdict.run}:", f"{what}; the run is {verdict.state}")
-    heads = [f"  root {verdict.root}", f"  head {verdict.head_sha256}"] if verdict.root else []
-    unproven = [wrapped(f"  unproven: {', '.join(verdict.unproven)}")] if verdict.unproven else []
+        return _headed(
+            f"PARTIAL  {verdict.run}:", f"{what}; the run is {verdict.state}"
+        )
+    heads = (
+        [f"  root {verdict.root}", f"  head {verdict.head_sha256}"]
+        if verdict.root
+        else []
+    )
+    unproven = (
+        [wrapped(f"  unproven: {', '.join(verdict.unproven)}")]
+        if verdict.unproven
+        else []
+    )
     return "\n".join([_headed(f"verified {verdict.run}:", what), *heads, *unproven])
 
 

@@ -17,14 +17,16 @@ PAID_OUTCOMES = ("ok", "empty", "truncated")  # such an answer tells what a call
 UNANSWERED = ("provider_error", "not_run")  # asked again by the next start
 OUTCOMES = (*FINAL_OUTCOMES, *UNANSWERED)
 
-MIN_CAP = 16                # some upstreams refuse a smaller output limit with a 400
+MIN_CAP = 16  # some upstreams refuse a smaller output limit with a 400
 ALWAYS_REASONING = ("gpt-5", "o1", "o3", "o4")  # where no catalogue says so
 # Tokens a model may think before it speaks, by effort. An effort is turned into a share of the
 # output limit (.1 .2 .5 .8 .95 .95), at least 1024 where the upstream takes a budget; upstreams
 # that take the word alone spend a few hundred at minimal and five figures from high on.
-HEADROOM = dict(zip(EFFORTS, (0, 1024, 2048, 8192, 16_384, 32_768, 32_768), strict=True))
-MOST_USD = 1e9              # no price and no bill; sums below it stay finite
-TEMPLATE_TOKENS = 32        # chat template around a message, counted generously
+HEADROOM = dict(
+    zip(EFFORTS, (0, 1024, 2048, 8192, 16_384, 32_768, 32_768), strict=True)
+)
+MOST_USD = 1e9  # no price and no bill; sums below it stay finite
+TEMPLATE_TOKENS = 32  # chat template around a message, counted generously
 
 
 class Request(NamedTuple):
@@ -77,16 +79,23 @@ class Reply(NamedTuple):
     provider: str | None = None
     generation_id: str | None = None
     message: str = ""
-    reasoning: str = ""               # the text of the thoughts, where it is shown
-    quantization: str | None = None   # of the upstream that was asked for
-    final: bool = False               # of a provider_error: no other attempt would change it
+    reasoning: str = ""  # the text of the thoughts, where it is shown
+    quantization: str | None = None  # of the upstream that was asked for
+    final: bool = False  # of a provider_error: no other attempt would change it
 
     @property
     def account(self) -> dict[str, Any]:
         """Who answered and what it took, for a row."""
-        return {"served_model": self.served_model, "provider": self.provider,
-                "tokens": {"prompt": self.prompt_tokens, "output": self.completion_tokens,
-                           "reasoning": self.reasoning_tokens}, "cost_usd": self.cost_usd}
+        return {
+            "served_model": self.served_model,
+            "provider": self.provider,
+            "tokens": {
+                "prompt": self.prompt_tokens,
+                "output": self.completion_tokens,
+                "reasoning": self.reasoning_tokens,
+            },
+            "cost_usd": self.cost_usd,
+        }
 
     @property
     def beside(self) -> dict[str, str]:
@@ -159,13 +168,13 @@ class Model(NamedTuple):
     request: float = 0.0
     parameters: tuple[str, ...] | None = None
     efforts: tuple[str, ...] = ()
-    reasons: bool | None = None       # None: unknown
-    mandatory: bool = False           # reasoning can't be switched off
-    price_from: str = "unknown"       # "catalogue", "configuration" or "unknown"
-    canonical: str | None = None      # the dated name
-    context: int | None = None        # tokens of prompt and output together
-    most_out: int | None = None       # tokens of output at most
-    expires: str | None = None        # YYYY-MM-DD
+    reasons: bool | None = None  # None: unknown
+    mandatory: bool = False  # reasoning can't be switched off
+    price_from: str = "unknown"  # "catalogue", "configuration" or "unknown"
+    canonical: str | None = None  # the dated name
+    context: int | None = None  # tokens of prompt and output together
+    most_out: int | None = None  # tokens of output at most
+    expires: str | None = None  # YYYY-MM-DD
     upstream: Upstream | None = None  # the only one to be asked
 
     @property
@@ -176,7 +185,11 @@ class Model(NamedTuple):
         """Dollars of one call, None where a price is unknown."""
         if not self.priced:
             return None
-        return self.request + self.prompt * prompt_tokens + self.completion * completion_tokens
+        return (
+            self.request
+            + self.prompt * prompt_tokens
+            + self.completion * completion_tokens
+        )
 
 
 def cost_of(reply: Reply, model: Model) -> float | None:
@@ -190,8 +203,12 @@ def cost_of(reply: Reply, model: Model) -> float | None:
 
 def as_model(entry: Mapping) -> Model:
     """A price entry as a Model, dollars a million tokens → dollars a token."""
-    return Model(prompt=entry["prompt"] / 1e6, completion=entry["completion"] / 1e6,
-                 request=float(entry.get("request", 0.0)), price_from="configuration")
+    return Model(
+        prompt=entry["prompt"] / 1e6,
+        completion=entry["completion"] / 1e6,
+        request=float(entry.get("request", 0.0)),
+        price_from="configuration",
+    )
 
 
 def supports(model: Model, parameter: str) -> bool:
@@ -219,7 +236,9 @@ def effort(request: Request, model: Model) -> str | None:
 
 def headroom(request: Request, model: Model) -> int:
     """Tokens that the model may think with before it answers."""
-    return HEADROOM[effort(request, model) or "minimal"] if thinks(request, model) else 0
+    return (
+        HEADROOM[effort(request, model) or "minimal"] if thinks(request, model) else 0
+    )
 
 
 def output_cap(request: Request, model: Model) -> int:
@@ -228,15 +247,27 @@ def output_cap(request: Request, model: Model) -> int:
     return min(cap, model.most_out) if model.most_out else cap
 
 
-def body(request: Request, model: Model, dialect: str, routing: Mapping | None = None) -> dict:
+def body(
+    request: Request, model: Model, dialect: str, routing: Mapping | None = None
+) -> dict:
     """The JSON body. `dialect`: "openrouter", "openai" or "compatible" (any other server)."""
     cap = output_cap(request, model)
-    out: dict[str, Any] = {"model": request.model, "messages": [
-        {"role": role, "content": text} for role, text in (
-            ("system", request.system), *zip(cycle(("user", "assistant")), request.examples),
-            ("user", request.user)) if text]}
+    out: dict[str, Any] = {
+        "model": request.model,
+        "messages": [
+            {"role": role, "content": text}
+            for role, text in (
+                ("system", request.system),
+                *zip(cycle(("user", "assistant")), request.examples),
+                ("user", request.user),
+            )
+            if text
+        ],
+    }
     # An upstream that is pinned is asked for nothing that it does not list.
-    old_limit_only = model.upstream is not None and not supports(model, "max_completion_tokens")
+    old_limit_only = model.upstream is not None and not supports(
+        model, "max_completion_tokens"
+    )
     if not old_limit_only:
         out["max_completion_tokens"] = cap
     if old_limit_only or dialect == "compatible":
@@ -267,20 +298,29 @@ def _pinned(model: Model) -> dict[str, Any]:
     upstream = model.upstream
     if upstream is None:
         return {}
-    out: dict[str, Any] = {"only": [upstream.tag], "allow_fallbacks": False,
-                           "require_parameters": True}
+    out: dict[str, Any] = {
+        "only": [upstream.tag],
+        "allow_fallbacks": False,
+        "require_parameters": True,
+    }
     if upstream.quantization:
         out["quantizations"] = [upstream.quantization]
     if model.priced:
-        out["max_price"] = {"prompt": float(f"{model.prompt * 1e6:.9g}"),
-                            "completion": float(f"{model.completion * 1e6:.9g}"),
-                            "request": model.request}
+        out["max_price"] = {
+            "prompt": float(f"{model.prompt * 1e6:.9g}"),
+            "completion": float(f"{model.completion * 1e6:.9g}"),
+            "request": model.request,
+        }
     return out
 
 
 def precision(sent: Mapping[str, Any]) -> str | None:
     """The quantisation that a body pins its answer to."""
-    listed = sent["provider"].get("quantizations") if isinstance(sent.get("provider"), dict) else 0
+    listed = (
+        sent["provider"].get("quantizations")
+        if isinstance(sent.get("provider"), dict)
+        else 0
+    )
     return str(listed[0]) if isinstance(listed, list) and len(listed) == 1 else None
 
 

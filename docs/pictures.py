@@ -21,17 +21,22 @@ COMMANDS = (
     ("run_pilot.py", "--run-id", "mechanism", "--design", "mechanism"),
     ("run_tournament.py", "--plan", "confirmatory"),
     ("analyze.py", "results/acausal/confirmatory-s42", "--figures", "figures"),
-    ("urrp_run.py", "--run-id", "urrp"), ("urrp_analyze.py", "urrp_runs.jsonl", "--html", "u.html"))
-PAGES = {"mechanism-report.png": "results/pilot/mechanism/report.html",
-         "tournament-report.png": "results/acausal/confirmatory-s42/report.html",
-         "urrp-report.png": "u.html"}
+    ("urrp_run.py", "--run-id", "urrp"),
+    ("urrp_analyze.py", "urrp_runs.jsonl", "--html", "u.html"),
+)
+PAGES = {
+    "mechanism-report.png": "results/pilot/mechanism/report.html",
+    "tournament-report.png": "results/acausal/confirmatory-s42/report.html",
+    "urrp-report.png": "u.html",
+}
 
 
 def photograph(folder: Path) -> None:
     """The first screen of each page."""
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=shutil.which("chromium"),
-                                       args=["--no-sandbox"])
+        browser = play.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
         for picture, page in PAGES.items():
             tab = browser.new_page(viewport=SIZE)
             tab.goto((folder / page).as_uri())
@@ -43,12 +48,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for script, *flags in COMMANDS:
-            provider = [] if script.endswith("analyze.py") else ["--provider", "simulated"]
-            subprocess.run([sys.executable, ROOT / script, *flags, *provider], cwd=folder,
-                           check=True, stdout=subprocess.DEVNULL)
+            provider = (
+                [] if script.endswith("analyze.py") else ["--provider", "simulated"]
+            )
+            subprocess.run(
+                [sys.executable, ROOT / script, *flags, *provider],
+                cwd=folder,
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
         photograph(folder)
-        shutil.copy(folder / "figures/cooperation-by-symmetry-and-cue.svg",
-                    IMAGES / "cooperation.svg")
+        shutil.copy(
+            folder / "figures/cooperation-by-symmetry-and-cue.svg",
+            IMAGES / "cooperation.svg",
+        )
 
 
 if __name__ == "__main__":

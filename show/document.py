@@ -23,11 +23,12 @@ from show import plots
 from show.figures import Estimate, inline, visible
 
 WIDTH, LINES = 80, 13  # of what a terminal shows of a report
-NAME = 26              # characters of a row's name there
+NAME = 26  # characters of a row's name there
 SIMULATED = "SIMULATED"
 
 
 # --- what stands in a line ---------------------------------------------------------------------
+
 
 class Tag(NamedTuple):
     """A verdict in a word. `kind`: yes, no, maybe, dim, cooperate, defect or stamp."""
@@ -68,6 +69,7 @@ Line = Piece | list[Piece]
 
 
 # --- blocks ------------------------------------------------------------------------------------
+
 
 class Words(NamedTuple):
     """A paragraph. `kind`: "", or "dim" for a note."""
@@ -185,6 +187,7 @@ def simulated(report: Document) -> bool:
 
 # --- Markdown ----------------------------------------------------------------------------------
 
+
 def harmless(line: Line) -> str:
     """A line in Markdown: no tag, link or image of foreign words that a viewer would show."""
     if isinstance(line, list):
@@ -198,7 +201,12 @@ def harmless(line: Line) -> str:
 def _md_table(table: Table, level: int) -> str:
     def row(cells: Sequence[Line]) -> str:
         full = [*cells, *[""] * (len(table.head) - len(cells))]
-        return "| " + " | ".join(harmless(cell).replace("|", "\\|") for cell in full) + " |"
+        return (
+            "| "
+            + " | ".join(harmless(cell).replace("|", "\\|") for cell in full)
+            + " |"
+        )
+
     lines = [row(table.head), "|" + "---|" * len(table.head), *map(row, table.rows)]
     return "\n".join([*[harmless(table.caption), ""] * bool(table.caption), *lines])
 
@@ -215,43 +223,71 @@ def _md_headed(block: Section | Fold, level: int) -> str:
 
 MARKDOWN: dict[type, Callable[[Any, int], str]] = {
     Words: lambda block, level: harmless(block.line),
-    Bullets: lambda block, level: "\n".join(f"- {harmless(item)}" for item in block.items),
+    Bullets: lambda block, level: "\n".join(
+        f"- {harmless(item)}" for item in block.items
+    ),
     Verbatim: lambda block, level: _code(block.text),
     Table: _md_table,
-    Plot: lambda block, level: (f"{_code(plots.text(block.figure))}\n\n"
-                                f"{harmless(f'{block.figure.title}. {block.caption}'.strip())}"),
+    Plot: lambda block, level: (
+        f"{_code(plots.text(block.figure))}\n\n"
+        f"{harmless(f'{block.figure.title}. {block.caption}'.strip())}"
+    ),
     Columns: lambda block, level: "\n\n".join(_md(part, level) for part in block.parts),
-    Fold: _md_headed, Section: _md_headed}
+    Fold: _md_headed,
+    Section: _md_headed,
+}
 
 
 def _md(blocks: Sequence[Any], level: int) -> str:
-    return "\n\n".join(filter(None, (MARKDOWN[type(block)](block, level) for block in blocks)))
+    return "\n\n".join(
+        filter(None, (MARKDOWN[type(block)](block, level) for block in blocks))
+    )
 
 
 def markdown(report: Document) -> str:
     """The whole report but its trials."""
-    foot = " · ".join([f"cirrus-bench {report.foot.version}", *(
-        f"{name} {value}" for name, value in report.foot.facts.items())])
-    parts = [f"# {harmless(report.title)}", *(f"**{harmless(words)}**" for words in report.stamps),
-             f"**{harmless(report.answer)}**", harmless(report.question),
-             _md(_blocks(report), 2), harmless(foot)]
+    foot = " · ".join(
+        [
+            f"cirrus-bench {report.foot.version}",
+            *(f"{name} {value}" for name, value in report.foot.facts.items()),
+        ]
+    )
+    parts = [
+        f"# {harmless(report.title)}",
+        *(f"**{harmless(words)}**" for words in report.stamps),
+        f"**{harmless(report.answer)}**",
+        harmless(report.question),
+        _md(_blocks(report), 2),
+        harmless(foot),
+    ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 # --- terminal ----------------------------------------------------------------------------------
 
+
 def terminal(report: Document) -> str:
     """Stamps, answer and verdicts in a few lines. A script adds what to open."""
-    lines = [line for words in (*report.stamps, report.answer)
-             for line in textwrap.wrap(inline(words), WIDTH, break_on_hyphens=False)]
+    lines = [
+        line
+        for words in (*report.stamps, report.answer)
+        for line in textwrap.wrap(inline(words), WIDTH, break_on_hyphens=False)
+    ]
     lines += _aligned(report.verdicts) if report.verdicts else []
-    return "\n".join(lines if len(lines) <= LINES else [*lines[:LINES - 1], "… more on the page"])
+    return "\n".join(
+        lines if len(lines) <= LINES else [*lines[: LINES - 1], "… more on the page"]
+    )
 
 
 def _aligned(table: Table) -> Iterator[str]:
     """Its rows in columns of equal width."""
-    rows = [[inline(words_of(cell)) for cell in row] for row in (table.head, *table.rows)]
-    rows = [[name if len(name) <= NAME else f"{name[:NAME - 1]}…", *rest] for name, *rest in rows]
+    rows = [
+        [inline(words_of(cell)) for cell in row] for row in (table.head, *table.rows)
+    ]
+    rows = [
+        [name if len(name) <= NAME else f"{name[: NAME - 1]}…", *rest]
+        for name, *rest in rows
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(map(str.ljust, row, widths)).rstrip()[:WIDTH]
@@ -259,11 +295,14 @@ def _aligned(table: Table) -> Iterator[str]:
 
 # --- files for a paper -------------------------------------------------------------------------
 
+
 def files(report: Document) -> Iterator[tuple[str, str | list[list[Any]]]]:
     """(name, content) in order: an SVG of every figure, the rows of a CSV of every table."""
     stamp = SIMULATED if simulated(report) else ""
     every = list(_walk(_blocks(report), report.title))
-    for name, (_, block) in zip(slugs([title for title, _ in every]), every, strict=True):
+    for name, (_, block) in zip(
+        slugs([title for title, _ in every]), every, strict=True
+    ):
         if isinstance(block, Plot):
             yield f"{name}.svg", plots.svg_file(block.figure, stamp)
         else:
@@ -300,13 +339,27 @@ def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Tab
 def _rows(table: Table, stamp: str) -> list[list[Any]]:
     """A CSV's lines: the heads, then each row; an estimate takes three columns. `stamp`: what the
     last column says, if any."""
-    wide = {at for row in table.rows for at, cell in enumerate(row) if isinstance(cell, Estimate)}
-    head = [name for at, title in enumerate(table.head)
-            for name in ([title, f"{title}, low", f"{title}, high"] if at in wide else [title])]
+    wide = {
+        at
+        for row in table.rows
+        for at, cell in enumerate(row)
+        if isinstance(cell, Estimate)
+    }
+    head = [
+        name
+        for at, title in enumerate(table.head)
+        for name in (
+            [title, f"{title}, low", f"{title}, high"] if at in wide else [title]
+        )
+    ]
     full = ([*row, *[""] * (len(table.head) - len(row))] for row in table.rows)
-    rows = [[value for at, cell in enumerate(row) for value in _values(cell, at in wide)]
-            for row in full]
-    return [[*head, "stamp"], *([*row, stamp] for row in rows)] if stamp else [head, *rows]
+    rows = [
+        [value for at, cell in enumerate(row) for value in _values(cell, at in wide)]
+        for row in full
+    ]
+    return (
+        [[*head, "stamp"], *([*row, stamp] for row in rows)] if stamp else [head, *rows]
+    )
 
 
 def _values(cell: Line, wide: bool) -> list[Any]:

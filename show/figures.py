@@ -18,8 +18,10 @@ NONE = "–"
 STAMP = "SIMULATED: no model was asked. These answers say nothing about any model."
 # What can't be seen, or turns, hides or ends the text around it. By code point, since Pythons
 # differ in what they call printable; blanks of any width are characters like others.
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
-                    "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffd\U000e0000-\U000e007f]")
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffd\U000e0000-\U000e007f]"
+)
 
 
 def visible(words: object) -> str:
@@ -33,6 +35,7 @@ def inline(words: object) -> str:
 
 
 # --- numbers -----------------------------------------------------------------------------------
+
 
 def plain(value: float | None, digits: int = 2) -> str:
     """ "0.67", "−5.0", "1,272"."""
@@ -49,7 +52,9 @@ def _rounded(value: float, digits: int) -> float:
 
 def signed(value: float | None, digits: int = 2) -> str:
     """ "+0.21", "−0.21", "0.00": for what can be on either side of zero."""
-    return "+" * (value is not None and _rounded(value, digits) > 0) + plain(value, digits)
+    return "+" * (value is not None and _rounded(value, digits) > 0) + plain(
+        value, digits
+    )
 
 
 def percent(share: float | None, digits: int = 0) -> str:
@@ -62,8 +67,13 @@ def points(difference: float | None) -> str:
     return "unknown" if difference is None else f"{signed(100 * difference, 1)} points"
 
 
-def interval(low: float | None, high: float | None, digits: int = 2, sign: bool = False,
-             scale: float = 1) -> str:
+def interval(
+    low: float | None,
+    high: float | None,
+    digits: int = 2,
+    sign: bool = False,
+    scale: float = 1,
+) -> str:
     """ "0.25 to 0.75", or "" where there is none."""
     if low is None or high is None:
         return ""
@@ -82,8 +92,12 @@ def bracketed(figure: str, inner: str) -> str:
     return f"{figure} ({inner})" if inner else figure
 
 
-def rate(share: float | None, low: float | None = None, high: float | None = None,
-         digits: int = 0) -> str:
+def rate(
+    share: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    digits: int = 0,
+) -> str:
     """ "50% (25 to 75)"."""
     return bracketed(percent(share, digits), interval(low, high, digits, scale=100))
 
@@ -102,13 +116,18 @@ class Estimate(NamedTuple):
     high: float | None = None
 
 
-def estimate(entry: Mapping[str, Any] | None, scale: float = 1, digits: int = 2) -> Estimate:
+def estimate(
+    entry: Mapping[str, Any] | None, scale: float = 1, digits: int = 2
+) -> Estimate:
     """ "+0.21 (+0.03 to +0.40)" of an entry with `value`, `low` and `high`; what can't be
     computed is left out."""
     if entry is None or entry["value"] is None:
         return Estimate(NONE)
     value, low, high = entry["value"], entry["low"], entry["high"]
-    figure, inner = signed(scale * value, digits), interval(low, high, digits, True, scale)
+    figure, inner = (
+        signed(scale * value, digits),
+        interval(low, high, digits, True, scale),
+    )
     return Estimate(bracketed(figure, inner), value, low, high)
 
 
@@ -123,7 +142,11 @@ def cost(entry: Mapping[str, Any]) -> str:
     """A cost as far as it is known: `usd`, and `unknown` answers that came without one."""
     if not entry["unknown"]:
         return dollars(entry["usd"])
-    return f"at least {dollars(entry['usd'])} ({entry['why']})" if entry["usd"] else "unknown"
+    return (
+        f"at least {dollars(entry['usd'])} ({entry['why']})"
+        if entry["usd"]
+        else "unknown"
+    )
 
 
 def p_value(p: float | None) -> str:
@@ -135,7 +158,13 @@ def p_value(p: float | None) -> str:
 
 def p_is(p: float | None) -> str:
     """ "p = 0.0320", "p < 0.0001", "no p"."""
-    return "no p" if p is None else f"p {p_value(p)}" if p < 0.0001 else f"p = {p_value(p)}"
+    return (
+        "no p"
+        if p is None
+        else f"p {p_value(p)}"
+        if p < 0.0001
+        else f"p = {p_value(p)}"
+    )
 
 
 def count(n: int, noun: str) -> str:
@@ -145,7 +174,9 @@ def count(n: int, noun: str) -> str:
 
 def sentence(words: str) -> str:
     """With a capital first and a full stop last."""
-    return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "!", "?")) else ".")
+    return f"{words[:1].upper()}{words[1:]}" + (
+        "" if words.endswith((".", "!", "?")) else "."
+    )
 
 
 # --- colours, and the sheet ---------------------------------------------------------------------
@@ -155,6 +186,7 @@ def sentence(words: str) -> str:
 # nothing rests on colour alone. Text reaches a contrast of 4.5 and graphics 3 on every ground
 # (WCAG 2.1 AA, 1.4.3 and 1.4.11), and what must be told apart stays apart under protanopia and
 # deuteranopia; `tests/test_figures.py` computes both.
+
 
 class Colour(NamedTuple):
     """A colour on light and on dark ground, and what it stands for."""
@@ -171,24 +203,41 @@ COLOURS = {
     "dim": Colour("#57606a", "#a3adb8", "notes; a verdict that is not evaluable"),
     "rule": Colour("#d5dbe1", "#36404b", "hairlines that only decorate"),
     "edge": Colour("#7b858f", "#7b858f", "the edge of a field or a button"),
-    "link": Colour("#0b5cad", "#7db8ff", "links, and the ring around what has the focus"),
+    "link": Colour(
+        "#0b5cad", "#7db8ff", "links, and the ring around what has the focus"
+    ),
     "on": Colour("#ffffff", "#0d1116", "text on a filled bar"),
-    "cooperate": Colour("#0b5cad", "#6aaeff", "the cooperative act: COORDINATE, SHARE, C"),
+    "cooperate": Colour(
+        "#0b5cad", "#6aaeff", "the cooperative act: COORDINATE, SHARE, C"
+    ),
     "defect": Colour("#b04a00", "#f2a25c", "the other act: PREEMPT, RESERVE, D"),
-    "none": Colour("#69737e", "#98a2ae", "no decision: unread, invalid, missing; baselines"),
-    "present": Colour("#0a7a7a", "#7fe3d8", "coupling cue present; the first series; agent A"),
-    "absent": Colour("#9140c0", "#c080f5", "coupling cue absent; the second series; agent B"),
+    "none": Colour(
+        "#69737e", "#98a2ae", "no decision: unread, invalid, missing; baselines"
+    ),
+    "present": Colour(
+        "#0a7a7a", "#7fe3d8", "coupling cue present; the first series; agent A"
+    ),
+    "absent": Colour(
+        "#9140c0", "#c080f5", "coupling cue absent; the second series; agent B"
+    ),
     "third": Colour("#6b0a2c", "#ff5c82", "a third series"),
     "fourth": Colour("#857600", "#e0d84e", "a fourth series"),
     "estimate": Colour("#1b1f24", "#e6eaee", "an effect with its interval"),
     "pass": Colour("#0a7a55", "#6fe0a8", "pass, met, obeyed"),
     "fail": Colour("#8f1414", "#ff6b60", "fail, not met, damaged"),
     "undecided": Colour("#946200", "#fbd15a", "undecided, not established, incomplete"),
-    "amount": Colour("#54299f", "#b9a0ff", "the tint of a heat map, with the figure in it"),
+    "amount": Colour(
+        "#54299f", "#b9a0ff", "the tint of a heat map, with the figure in it"
+    ),
     "stamp": Colour("#714500", "#ffd27a", "SIMULATED, PILOT, INCOMPLETE"),
     "stampground": Colour("#fff1d6", "#3a2d10", "the ground of a stamp"),
 }
-SERIES = ("present", "absent", "third", "fourth")  # in this order, each with a mark of its own
+SERIES = (
+    "present",
+    "absent",
+    "third",
+    "fourth",
+)  # in this order, each with a mark of its own
 # Percent of its colour that a cell of a heat map has at 0, just under and at a half, and at 1. The
 # figure in it is dark below a half and light from there (or the reverse); between the two no
 # ground would carry either.
@@ -197,20 +246,27 @@ TINTS = (0, 48, 72, 100)
 
 def variables(scheme: str) -> str:
     """`--name:#rrggbb;…` for "light" or "dark"."""
-    return "".join(f"--{name}:{getattr(colour, scheme)};" for name, colour in COLOURS.items())
+    return "".join(
+        f"--{name}:{getattr(colour, scheme)};" for name, colour in COLOURS.items()
+    )
 
 
 def tint(strength: float) -> float:
     """Percent of the tint's colour for a strength from 0 to 1."""
     low, mid, high, top = TINTS
-    return low + (mid - low) * 2 * strength if strength < 0.5 else \
-        high + (top - high) * (2 * strength - 1)
+    return (
+        low + (mid - low) * 2 * strength
+        if strength < 0.5
+        else high + (top - high) * (2 * strength - 1)
+    )
 
 
 # Classes of drawn things: filled, hollow, stroked, and plain areas.
-MARKS = "".join(f".c-{name},.f-{name}{{fill:var(--{name})}}.h-{name}{{fill:var(--paper);"
-                f"stroke:var(--{name});stroke-width:2}}.s-{name}{{stroke:var(--{name})}}\n"
-                for name in ("none", *SERIES, "estimate"))
+MARKS = "".join(
+    f".c-{name},.f-{name}{{fill:var(--{name})}}.h-{name}{{fill:var(--paper);"
+    f"stroke:var(--{name});stroke-width:2}}.s-{name}{{stroke:var(--{name})}}\n"
+    for name in ("none", *SERIES, "estimate")
+)
 FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif'
 SVG = f"""
 svg text{{fill:var(--ink);font-family:{FONT};font-size:12.5px}}

@@ -20,11 +20,13 @@ from show import document as doc
 from show import figures, plots
 from show.figures import visible
 
-MOST_COLUMNS = 7   # of a table that needs no scrolling at 1280 px
-UNBROKEN = 5       # columns whose heads have room for whole names
+MOST_COLUMNS = 7  # of a table that needs no scrolling at 1280 px
+UNBROKEN = 5  # columns whose heads have room for whole names
 # An interval; a short word with hyphens, such as a respondent's name.
-WHOLE = re.compile(r"\([+−]?[\d.,]+ to [+−]?[\d.,]+\)"
-                   r"|(?<![\w.-])(?=[\w.-]{3,20}(?![\w.-]))\w[\w.]*(?:-[\w.]+)+")
+WHOLE = re.compile(
+    r"\([+−]?[\d.,]+ to [+−]?[\d.,]+\)"
+    r"|(?<![\w.-])(?=[\w.-]{3,20}(?![\w.-]))\w[\w.]*(?:-[\w.]+)+"
+)
 # Filters the trial table by its columns and by words, and opens its rows; without a script the
 # rows simply stand there. A row's texts are [heading, before, marked, after], each a list of lines.
 SCRIPT = """
@@ -100,31 +102,49 @@ LINES: dict[type, Callable[[Any], str]] = {
     doc.Code: lambda code: f"<code>{text(code.words)}</code>",
     doc.Small: lambda small: f"<small>{text(small.words)}</small>",
     doc.Heat: lambda heat: text(heat.words),
-    doc.Estimate: lambda estimate: whole(estimate.words)}
+    doc.Estimate: lambda estimate: whole(estimate.words),
+}
 
 
 def line(words: doc.Line) -> str:
     """A line's HTML."""
-    return " ".join(map(line, words)) if isinstance(words, list) else LINES[type(words)](words)
+    return (
+        " ".join(map(line, words))
+        if isinstance(words, list)
+        else LINES[type(words)](words)
+    )
 
 
 # --- tables ------------------------------------------------------------------------------------
+
 
 def _table(table: doc.Table, level: int) -> str:
     """On a phone each row becomes a small card; a heat map has a scale."""
     heat = any(isinstance(cell, doc.Heat) for row in table.rows for cell in row)
     say = whole if len(table.head) <= UNBROKEN else text
-    head = "".join(f'<th scope="col"{_number(table, at)}>{say(name)}</th>' if name
-                   else '<td class="none"></td>' for at, name in enumerate(table.head))
+    head = "".join(
+        f'<th scope="col"{_number(table, at)}>{say(name)}</th>'
+        if name
+        else '<td class="none"></td>'
+        for at, name in enumerate(table.head)
+    )
     body = "".join(_row(table, row) for row in table.rows)
-    caption = (f"<caption>{text(table.caption)}{SCALE if heat else ''}</caption>"
-               if table.caption or heat else "")
-    wide = heat or len(table.head) > MOST_COLUMNS   # may scroll: by keyboard too
-    region = (f' tabindex="0" role="region" aria-label="{text(table.caption or "table")}"'
-              if wide else "")
-    return (f'<div class="wide"{region}>'
-            f'<table class="stacked{" heat" * heat}">{caption}'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+    caption = (
+        f"<caption>{text(table.caption)}{SCALE if heat else ''}</caption>"
+        if table.caption or heat
+        else ""
+    )
+    wide = heat or len(table.head) > MOST_COLUMNS  # may scroll: by keyboard too
+    region = (
+        f' tabindex="0" role="region" aria-label="{text(table.caption or "table")}"'
+        if wide
+        else ""
+    )
+    return (
+        f'<div class="wide"{region}>'
+        f'<table class="stacked{" heat" * heat}">{caption}'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 
 
 def _number(table: doc.Table, at: int) -> str:
@@ -133,11 +153,15 @@ def _number(table: doc.Table, at: int) -> str:
 
 def _row(table: doc.Table, row: Sequence[doc.Line]) -> str:
     if len(row) == 1 < len(table.head):
-        return (f'<tr class="group"><th scope="rowgroup" colspan="{len(table.head)}">'
-                f"{line(row[0])}</th></tr>")
-    cells = "".join(f"<td{_tint(cell) if isinstance(cell, doc.Heat) else _number(table, at)} "
-                    f'data-h="{text(table.head[at])}">{line(cell)}</td>'
-                    for at, cell in enumerate(row[1:], 1))
+        return (
+            f'<tr class="group"><th scope="rowgroup" colspan="{len(table.head)}">'
+            f"{line(row[0])}</th></tr>"
+        )
+    cells = "".join(
+        f"<td{_tint(cell) if isinstance(cell, doc.Heat) else _number(table, at)} "
+        f'data-h="{text(table.head[at])}">{line(cell)}</td>'
+        for at, cell in enumerate(row[1:], 1)
+    )
     return f'<tr><th scope="row"{_number(table, 0)}>{line(row[0])}</th>{cells}</tr>'
 
 
@@ -149,11 +173,17 @@ def _tint(cell: doc.Heat) -> str:
     return f'{deep} style="--v:{figures.tint(cell.strength):.1f}%"{title}'
 
 
-SCALE = '<span class="scale" aria-hidden="true">' + "".join(
-    f"<b{_tint(doc.Heat(at / 100))}>{at}%</b>" for at in (0, 20, 40, 60, 80, 100)) + "</span>"
+SCALE = (
+    '<span class="scale" aria-hidden="true">'
+    + "".join(
+        f"<b{_tint(doc.Heat(at / 100))}>{at}%</b>" for at in (0, 20, 40, 60, 80, 100)
+    )
+    + "</span>"
+)
 
 
 # --- blocks ------------------------------------------------------------------------------------
+
 
 def _words(block: doc.Words, level: int) -> str:
     kind = f' class="{block.kind}"' if block.kind else ""
@@ -166,17 +196,27 @@ def _bullets(block: doc.Bullets, level: int) -> str:
 
 
 BLOCKS: dict[type, Callable[[Any, int], str]] = {
-    doc.Words: _words, doc.Bullets: _bullets, doc.Table: _table,
+    doc.Words: _words,
+    doc.Bullets: _bullets,
+    doc.Table: _table,
     doc.Verbatim: lambda block, level: f"<pre>{text(block.text)}</pre>",
     doc.Plot: lambda block, level: (
         f"<figure>{plots.svg(block.figure)}<figcaption><b>{text(block.figure.title)}.</b> "
-        f"{text(block.caption)}</figcaption></figure>"),
-    doc.Fold: lambda block, level: (f"<details><summary>{line(block.title)}</summary>"
-                                    f"<div>{blocks(block.parts, level)}</div></details>"),
-    doc.Columns: lambda block, level: '<div class="cols">' + "".join(
-        f"<div>{blocks(part, level)}</div>" for part in block.parts) + "</div>",
+        f"{text(block.caption)}</figcaption></figure>"
+    ),
+    doc.Fold: lambda block, level: (
+        f"<details><summary>{line(block.title)}</summary>"
+        f"<div>{blocks(block.parts, level)}</div></details>"
+    ),
+    doc.Columns: lambda block, level: (
+        '<div class="cols">'
+        + "".join(f"<div>{blocks(part, level)}</div>" for part in block.parts)
+        + "</div>"
+    ),
     doc.Section: lambda block, level: (
-        f"<h{level}>{text(block.title)}</h{level}>{blocks(block.parts, level + 1)}")}
+        f"<h{level}>{text(block.title)}</h{level}>{blocks(block.parts, level + 1)}"
+    ),
+}
 
 
 def blocks(parts: Sequence[Any], level: int) -> str:
@@ -186,13 +226,17 @@ def blocks(parts: Sequence[Any], level: int) -> str:
 
 # --- pages -------------------------------------------------------------------------------------
 
+
 def page(report: doc.Document) -> str:
     """The whole report as one file of HTML."""
     trials = report.trials if report.trials and report.trials.rows else None
     script = SCRIPT if trials else ""
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-              "form-action 'none'; script-src " + (f"'sha256-{allowed}'" if script else "'none'"))
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        "form-action 'none'; script-src "
+        + (f"'sha256-{allowed}'" if script else "'none'")
+    )
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -203,7 +247,9 @@ def page(report: doc.Document) -> str:
         f'<a class="skip" href="#main">Skip to the content</a>\n<main id="main" tabindex="-1">\n'
         f"{_report(report, trials)}{_trials(trials) if trials else ''}\n</main>\n"
         f"{_foot(report.foot, doc.simulated(report))}\n"
-        + (f"<script>{script}</script>\n" if script else "") + "</body>\n</html>\n")
+        + (f"<script>{script}</script>\n" if script else "")
+        + "</body>\n</html>\n"
+    )
 
 
 def _report(report: doc.Document, trials: doc.TrialTable | None) -> str:
@@ -215,34 +261,55 @@ def _report(report: doc.Document, trials: doc.TrialTable | None) -> str:
     anchors = list(doc.slugs(titles, ("main", "trials")))
     sections = "\n".join(
         f'<section id="{name}"><h2>{text(section.title)}</h2>{blocks(section.parts, 3)}</section>'
-        for name, section in zip(anchors, report.sections, strict=True))
-    links = [*zip(anchors, titles, strict=True)] + ([("trials", trials.title)] if trials else [])
-    items = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title in links)
-    contents = f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n' if len(titles) > 2 else ""
-    return (f"<h1>{text(report.title)}</h1>{stamps}"
-            f'<div class="first{wide}"><p class="answer">{whole(report.answer)}</p>{figure}'
-            f'<div class="question"><p>{whole(report.question)}</p>'
-            f"{blocks(report.gist[:beside], 2)}</div></div>\n"
-            f"{blocks(report.gist[beside:], 2)}{contents}{sections}")
+        for name, section in zip(anchors, report.sections, strict=True)
+    )
+    links = [*zip(anchors, titles, strict=True)] + (
+        [("trials", trials.title)] if trials else []
+    )
+    items = "".join(
+        f'<li><a href="#{name}">{text(title)}</a></li>' for name, title in links
+    )
+    contents = (
+        f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n'
+        if len(titles) > 2
+        else ""
+    )
+    return (
+        f"<h1>{text(report.title)}</h1>{stamps}"
+        f'<div class="first{wide}"><p class="answer">{whole(report.answer)}</p>{figure}'
+        f'<div class="question"><p>{whole(report.question)}</p>'
+        f"{blocks(report.gist[:beside], 2)}</div></div>\n"
+        f"{blocks(report.gist[beside:], 2)}{contents}{sections}"
+    )
 
 
 def _trials(trials: doc.TrialTable) -> str:
     """Rows that stand as they are, and each distinct line of their texts once, as JSON."""
     head = "".join(f'<th scope="col">{text(name)}</th>' for name in trials.head)
-    body = "\n".join("<tr>" + "".join(f"<td>{line(cell)}</td>" for cell in trial.cells) + "</tr>"
-                     for trial in trials.rows)
+    body = "\n".join(
+        "<tr>" + "".join(f"<td>{line(cell)}</td>" for cell in trial.cells) + "</tr>"
+        for trial in trials.rows
+    )
     lines: dict[str, int] = {}
-    texts = [[[_lines(part, lines) for part in (heading, *_marked(block))]
-              for heading, block in trial.texts] for trial in trials.rows]
-    data = json.dumps({"lines": list(lines), "rows": texts}, ensure_ascii=False,
-                      separators=(",", ":")).replace("<", "\\u003c")
-    return (f'\n<section id="trials" class="trials"><h2>{text(trials.title)}</h2>'
-            f'<p class="dim">{text(trials.note)}</p><form hidden><input type="search" '
-            'placeholder="words in the texts" aria-label="words in the texts"> '
-            '<output aria-live="polite"></output></form>'
-            f'<div class="wide" tabindex="0" role="region" aria-label="{text(trials.title)}">'
-            f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
-            f'<script type="application/json">{data}</script></section>')
+    texts = [
+        [
+            [_lines(part, lines) for part in (heading, *_marked(block))]
+            for heading, block in trial.texts
+        ]
+        for trial in trials.rows
+    ]
+    data = json.dumps(
+        {"lines": list(lines), "rows": texts}, ensure_ascii=False, separators=(",", ":")
+    ).replace("<", "\\u003c")
+    return (
+        f'\n<section id="trials" class="trials"><h2>{text(trials.title)}</h2>'
+        f'<p class="dim">{text(trials.note)}</p><form hidden><input type="search" '
+        'placeholder="words in the texts" aria-label="words in the texts"> '
+        '<output aria-live="polite"></output></form>'
+        f'<div class="wide" tabindex="0" role="region" aria-label="{text(trials.title)}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
+        f'<script type="application/json">{data}</script></section>'
+    )
 
 
 def _marked(block: doc.Verbatim) -> tuple[str, ...]:
@@ -261,5 +328,7 @@ def _lines(words: str, lines: dict[str, int]) -> list[int]:
 def _foot(foot: doc.Foot, stamped: bool) -> str:
     named = " · ".join(text(f"{name} {value}") for name, value in foot.facts.items())
     stamp = f'<span class="stamp">{doc.SIMULATED}</span> ' if stamped else ""
-    return (f"<footer><p>{stamp}cirrus-bench {text(foot.version)} · {named}</p>"
-            f"<p>The same bytes again: <code>{text(foot.again)}</code></p></footer>")
+    return (
+        f"<footer><p>{stamp}cirrus-bench {text(foot.version)} · {named}</p>"
+        f"<p>The same bytes again: <code>{text(foot.again)}</code></p></footer>"
+    )

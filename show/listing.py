@@ -21,8 +21,10 @@ COMPLETE, INCOMPLETE, DAMAGED = "complete", "incomplete", "damaged"
 TAGS = {COMPLETE: "yes", INCOMPLETE: "maybe", DAMAGED: "no"}
 STUDY = "study"  # the runs of a plan, analysed together: no run itself
 RESUME = "the command that began it resumes it"
-STAMP = ("SIMULATED: what is stamped so comes from simulated respondents and says nothing about "
-         "any model.")
+STAMP = (
+    "SIMULATED: what is stamped so comes from simulated respondents and says nothing about "
+    "any model."
+)
 EMPTY = ("make pilot", "make tournament", "make urrp", "make pd")
 
 
@@ -47,7 +49,9 @@ def entries(folders: Iterable[Path], headlines: Headlines) -> list[Entry]:
 
 def _below(folder: Path, headlines: Headlines) -> Iterator[Entry]:
     try:
-        inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        inside = sorted(
+            path for path in folder.iterdir() if not path.name.startswith(".")
+        )
     except OSError as error:
         yield Entry("unknown", folder, DAMAGED, f"can't be read: {error.strerror}")
         return
@@ -56,7 +60,12 @@ def _below(folder: Path, headlines: Headlines) -> Iterator[Entry]:
     if read:
         yield _entry(read, folder, headlines)
     elif names & {"journal.jsonl", "journal.jsonl.gz"}:
-        yield Entry("unknown", folder, DAMAGED, "a journal without its manifest.json; restore it")
+        yield Entry(
+            "unknown",
+            folder,
+            DAMAGED,
+            "a journal without its manifest.json; restore it",
+        )
     if read in (None, _study):
         for path in filter(Path.is_dir, inside):
             yield from _below(path, headlines)
@@ -72,8 +81,15 @@ def _entry(read: Callable[[Path], Entry], path: Path, headlines: Headlines) -> E
         return entry
     except OSError as error:
         why = f"{Path(error.filename or path).name}: {error.strerror}"
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError,
-            RecursionError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        EOFError,
+        RecursionError,
+    ) as error:
         why = f"not readable as such a run: {type(error).__name__}: {str(error)[:120]}"
     return Entry("unknown", path, DAMAGED, why)
 
@@ -93,10 +109,15 @@ def read_json(path: Path) -> dict[str, Any]:
 
 # --- what a folder is --------------------------------------------------------------------------
 
+
 def _run(folder: Path) -> Entry:
     manifest = read_json(folder / "manifest.json")
-    return Entry(str(manifest["artifact"]), folder, *_state(folder, manifest),
-                 manifest["identity"].get("provider") == "simulated")
+    return Entry(
+        str(manifest["artifact"]),
+        folder,
+        *_state(folder, manifest),
+        manifest["identity"].get("provider") == "simulated",
+    )
 
 
 def _state(folder: Path, manifest: Mapping) -> tuple[str, str]:
@@ -107,21 +128,38 @@ def _state(folder: Path, manifest: Mapping) -> tuple[str, str]:
         return INCOMPLETE, f"running, or interrupted: {RESUME}"
     if gone := [name for name in manifest["files"] if not (folder / name).is_file()]:
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-        return DAMAGED, f"{gone[0]}{more} is gone; the command that made it writes it again"
+        return (
+            DAMAGED,
+            f"{gone[0]}{more} is gone; the command that made it writes it again",
+        )
     if manifest["state"] == COMPLETE:
         return COMPLETE, ""
-    return INCOMPLETE, f"{manifest['unproven']['ended_by'] or 'not everything was asked'}: {RESUME}"
+    return (
+        INCOMPLETE,
+        f"{manifest['unproven']['ended_by'] or 'not everything was asked'}: {RESUME}",
+    )
 
 
 def _study(folder: Path) -> Entry:
     """The runs of a plan; its file may be missing, as may the analysis."""
-    plan, analysis = (read_json(path) if path.is_file() else {} for path in (
-        folder / "plan.json", folder / "acausal-analysis.json"))
-    missing = sum(not (folder / name / "manifest.json").is_file() for name in plan.get("runs", ()))
+    plan, analysis = (
+        read_json(path) if path.is_file() else {}
+        for path in (folder / "plan.json", folder / "acausal-analysis.json")
+    )
+    missing = sum(
+        not (folder / name / "manifest.json").is_file() for name in plan.get("runs", ())
+    )
     if missing:
-        return Entry(STUDY, folder, INCOMPLETE, f"{count(missing, 'run')} not begun: {RESUME}")
-    return Entry(STUDY, folder, COMPLETE, "" if analysis else
-                 f"not analysed yet: analyze.py {folder.name}", bool(analysis.get("simulated")))
+        return Entry(
+            STUDY, folder, INCOMPLETE, f"{count(missing, 'run')} not begun: {RESUME}"
+        )
+    return Entry(
+        STUDY,
+        folder,
+        COMPLETE,
+        "" if analysis else f"not analysed yet: analyze.py {folder.name}",
+        bool(analysis.get("simulated")),
+    )
 
 
 def _neighbour(folder: Path) -> Entry:
@@ -131,49 +169,92 @@ def _neighbour(folder: Path) -> Entry:
     note = "interrupted: the same `pdbench run` resumes it"
     if data["status"] == COMPLETE:
         state = COMPLETE
-        note = f"{matches['total']:,} matches, {data['rounds']:,} rounds" if matches else ""
+        note = (
+            f"{matches['total']:,} matches, {data['rounds']:,} rounds"
+            if matches
+            else ""
+        )
     elif matches.get("incomplete"):
         note = f"{matches['incomplete']} of {matches['total']} matches ended without a valid answer"
     return Entry("iterated PD", folder, state, note, data["stamp"] is not None)
 
 
 # The first of these files that a folder holds says what it is. All of a calibration is simulated.
-READERS = {"manifest.json": _run, "plan.json": _study, "acausal-analysis.json": _study,
-           "run_manifest.json": _neighbour, "calibration.json": lambda folder: Entry(
-               "calibration", folder, COMPLETE, simulated=True)}
+READERS = {
+    "manifest.json": _run,
+    "plan.json": _study,
+    "acausal-analysis.json": _study,
+    "run_manifest.json": _neighbour,
+    "calibration.json": lambda folder: Entry(
+        "calibration", folder, COMPLETE, simulated=True
+    ),
+}
 
 
 # --- the page ----------------------------------------------------------------------------------
 
+
 def states(listed: Sequence[Entry]) -> dict[str, int]:
     """{state: runs}."""
-    return {state: n for state in TAGS
-            if (n := sum(entry.state == state for entry in listed if entry.instrument != STUDY))}
+    return {
+        state: n
+        for state in TAGS
+        if (
+            n := sum(
+                entry.state == state for entry in listed if entry.instrument != STUDY
+            )
+        )
+    }
 
 
 def index(listed: Sequence[Entry], where: Path, version: str) -> Document:
     """The page that lies in the folder `where`: its links are relative to that."""
     if not listed:
         return Document(
-            "Results", "None of these needs a key: without one, simulated respondents answer.",
-            "There is no run yet.", Foot(version, {"runs": "0"}, "make report"),
-            sections=[Section("What to run", [Bullets([Code(command) for command in EMPTY])])])
+            "Results",
+            "None of these needs a key: without one, simulated respondents answer.",
+            "There is no run yet.",
+            Foot(version, {"runs": "0"}, "make report"),
+            sections=[
+                Section("What to run", [Bullets([Code(command) for command in EMPTY])])
+            ],
+        )
     counts = states(listed)
-    runs, named = sum(counts.values()), ", ".join(f"{n:,} {state}" for state, n in counts.items())
-    rows = [[_link(entry, where), entry.instrument,
-             [Tag(entry.state, TAGS[entry.state]), *[Tag("SIMULATED", "stamp")] * entry.simulated],
-             entry.note] for entry in listed]
+    runs, named = (
+        sum(counts.values()),
+        ", ".join(f"{n:,} {state}" for state, n in counts.items()),
+    )
+    rows = [
+        [
+            _link(entry, where),
+            entry.instrument,
+            [
+                Tag(entry.state, TAGS[entry.state]),
+                *[Tag("SIMULATED", "stamp")] * entry.simulated,
+            ],
+            entry.note,
+        ]
+        for entry in listed
+    ]
     return Document(
-        "Results", "Every run below this folder, with its state and what it found.",
-        f"{count(runs, 'run')}: {named}.", Foot(version, {"runs": str(runs)}, "make report"),
-        sections=[Section("Runs", [
-            Table(["run", "instrument", "state", "found, or to do"], rows)])],
-        stamps=[STAMP] * any(entry.simulated for entry in listed))
+        "Results",
+        "Every run below this folder, with its state and what it found.",
+        f"{count(runs, 'run')}: {named}.",
+        Foot(version, {"runs": str(runs)}, "make report"),
+        sections=[
+            Section(
+                "Runs", [Table(["run", "instrument", "state", "found, or to do"], rows)]
+            )
+        ],
+        stamps=[STAMP] * any(entry.simulated for entry in listed),
+    )
 
 
 def _link(entry: Entry, where: Path) -> Line:
     """The run's name, which leads to its report, or to its manifest before there is one."""
     pages = (entry.path / name for name in ("report.html", "manifest.json"))
     page = next(filter(Path.is_file, pages), None)
-    name = os.path.relpath(entry.path, where).replace("/", " / ")  # a line may break there
+    name = os.path.relpath(entry.path, where).replace(
+        "/", " / "
+    )  # a line may break there
     return Link(name, quote(os.path.relpath(page, where))) if page else name

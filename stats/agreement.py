@@ -54,17 +54,23 @@ def gwet_ac1(
         drift = drift / counts.total() / (len(names) - 1) - chance
         scores.append(part - 2 * (1 - value) * drift / (1 - chance))
     if n < 2:
-        return Agreement(value, None, None, None, None, observed, chance, "a single row")
+        return Agreement(
+            value, None, None, None, None, observed, chance, "a single row"
+        )
     se = math.sqrt(math.fsum((score - value) ** 2 for score in scores) / (n * (n - 1)))
     if se < 1e-14:
         why = "every row disagrees in the same way"
         return Agreement(value, None, None, None, None, observed, chance, why)
     half = t_quantile((1 + level) / 2, n - 1) * se
     p = t_two_sided(value / se, n - 1)
-    return Agreement(value, se, value - half, min(1.0, value + half), p, observed, chance)
+    return Agreement(
+        value, se, value - half, min(1.0, value + half), p, observed, chance
+    )
 
 
-def positive_agreement(ratings: Rows, positive: Hashable = True, level: float = 0.95) -> Estimate:
+def positive_agreement(
+    ratings: Rows, positive: Hashable = True, level: float = 0.95
+) -> Estimate:
     """2a/(2a + b + c): of all the times `positive` was said, how often the other rater said it too.
 
     Pairs of raters are pooled (Cicchetti & Feinstein 1990). The interval, for two raters, carries
@@ -75,12 +81,16 @@ def positive_agreement(ratings: Rows, positive: Hashable = True, level: float = 
     if not any(counts.total() > 1 for counts in rows):
         return Estimate(None, None, None, SINGLE_RATER)
     both = sum(math.comb(counts[positive], 2) for counts in rows)
-    unlike = sum(counts[positive] * (counts.total() - counts[positive]) for counts in rows)
+    unlike = sum(
+        counts[positive] * (counts.total() - counts[positive]) for counts in rows
+    )
     if both + unlike == 0:
         return Estimate(None, None, None, f"no pair of ratings has {positive!r}")
     value = 2 * both / (2 * both + unlike)
     if any(counts.total() > 2 for counts in rows):
-        return Estimate(value, None, None, "more than two raters: their pairs share causes")
+        return Estimate(
+            value, None, None, "more than two raters: their pairs share causes"
+        )
     low, high, _ = wilson_interval(both, both + unlike, level)
     return Estimate(value, 2 * low / (1 + low), 2 * high / (1 + high))
 

@@ -18,7 +18,9 @@ Cell = Hashable
 Pair = tuple[Hashable, Hashable]  # bulletin, wording
 Tally = dict[Pair, dict[Cell, Count]]
 Weights = Mapping[Cell, float]
-Blocks = Mapping[Hashable, list[Count]]  # the counts of each weighted cell, by pair or unit
+Blocks = Mapping[
+    Hashable, list[Count]
+]  # the counts of each weighted cell, by pair or unit
 
 BULLETIN, WORDING = 0, 1  # of a pair
 NO_UNIT = "no bulletin has an outcome in every cell"
@@ -48,7 +50,9 @@ def _count(outcomes: list[float | None], pair: Pair, cell: Cell) -> Count:
     read = [value for value in outcomes if value is not None]
     for value in set(read):
         if not 0 <= value <= 1:
-            raise ValueError(f"outcome: {value!r} of {pair!r} in {cell!r} is not from 0 to 1")
+            raise ValueError(
+                f"outcome: {value!r} of {pair!r} in {cell!r} is not from 0 to 1"
+            )
     total = read.count(1) if set(read) <= {0, 1} else math.fsum(read)
     return Count(total, len(read), len(outcomes) - len(read))
 
@@ -62,7 +66,9 @@ def counted_against(counts: Tally, weights: Weights) -> Tally:
             if cell in cells:
                 k, n, missing = count = cells[cell]
                 against[pair][cell] = (
-                    Count(k + missing * (weight < 0), n + missing, 0) if missing else count
+                    Count(k + missing * (weight < 0), n + missing, 0)
+                    if missing
+                    else count
                 )
     return against
 
@@ -87,11 +93,14 @@ def contrast(
     if not weights:
         raise ValueError("weights: a contrast of no cells")
     blocks = {
-        pair: [cells.get(cell, NOTHING) for cell in weights] for pair, cells in counts.items()
+        pair: [cells.get(cell, NOTHING) for cell in weights]
+        for pair, cells in counts.items()
     }
     totals = _totals(blocks, BULLETIN)
     by_bulletin = _values(totals, weights)
-    used = {pair: cells for pair, cells in blocks.items() if pair[BULLETIN] in by_bulletin}
+    used = {
+        pair: cells for pair, cells in blocks.items() if pair[BULLETIN] in by_bulletin
+    }
     by_wording, units = _values(_totals(used, WORDING), weights), len(by_bulletin)
     value = _rounded(math.fsum(by_bulletin.values()) / units) if units else None
     low = high = se = df = limit_by = None
@@ -100,13 +109,25 @@ def contrast(
         if not bulletins_alone and 2 <= len(by_wording) < len(used):
             wordings = len(by_wording) - 1, "wordings", level
             spread = _crossed(_values(used, weights), level) or max(
-                spread, _spread(_variance(by_wording.values()), *wordings), key=itemgetter(0)
+                spread,
+                _spread(_variance(by_wording.values()), *wordings),
+                key=itemgetter(0),
             )
         pooled = [] if bulletins_alone else [totals[unit] for unit in by_bulletin]
         low, high, limit_by = _limits(value, spread, weights, pooled, level)
         se, df = spread.se, spread.df
     result = UnitContrast(
-        value, low, high, se, df, level, limit_by, units, len(by_wording), by_bulletin, by_wording,
+        value,
+        low,
+        high,
+        se,
+        df,
+        level,
+        limit_by,
+        units,
+        len(by_wording),
+        by_bulletin,
+        by_wording,
         bounds=Bounds(low, high),
         why=None if units > 1 else SINGLE_UNIT if units else NO_UNIT,
     )
@@ -121,6 +142,7 @@ def contrast(
 
 # --- values by unit ------------------------------------------------------------------------------
 
+
 def _totals(blocks: Blocks, part: int) -> Blocks:
     """The counts of each bulletin, or wording."""
     groups: dict[Hashable, list[list[Count]]] = {}
@@ -129,7 +151,9 @@ def _totals(blocks: Blocks, part: int) -> Blocks:
     totals = {}
     for unit, group in groups.items():
         columns = [zip(*counts, strict=True) for counts in zip(*group, strict=True)]
-        totals[unit] = [Count(math.fsum(k), sum(n), sum(missing)) for k, n, missing in columns]
+        totals[unit] = [
+            Count(math.fsum(k), sum(n), sum(missing)) for k, n, missing in columns
+        ]
     return totals
 
 
@@ -148,6 +172,7 @@ def _rounded(value: float) -> float:
 
 
 # --- the variance of the mean --------------------------------------------------------------------
+
 
 class Spread(NamedTuple):
     """Half the width of an interval, and where it comes from; `df` is None where nothing varies
@@ -186,15 +211,25 @@ def _crossed(by_block: Mapping[Pair, float], level: float) -> Spread | None:
     if not n or free < 1:
         return None
     parts = [
-        _variance([math.fsum([values[i] for i in rows]) / len(rows) for rows in groups.values()])
+        _variance(
+            [
+                math.fsum([values[i] for i in rows]) / len(rows)
+                for rows in groups.values()
+            ]
+        )
         for groups in groupings
     ]
-    residuals = _residuals(values, [rows for groups in groupings for rows in groups.values()])
+    residuals = _residuals(
+        values, [rows for groups in groupings for rows in groups.values()]
+    )
     noise = math.fsum([e * e for e in residuals]) / (free * n)
     whole = max(math.fsum([*parts, -noise]), *parts)
-    by_df = math.fsum([
-        part**2 / (len(groups) - 1) for part, groups in zip(parts, groupings, strict=True)
-    ])
+    by_df = math.fsum(
+        [
+            part**2 / (len(groups) - 1)
+            for part, groups in zip(parts, groupings, strict=True)
+        ]
+    )
     df = max(LEAST_DF, whole**2 / by_df) if whole > LEAST**2 else None
     return _spread(whole, df, "crossed", level)
 
@@ -213,22 +248,33 @@ def _residuals(values: list[float], groups: list[list[int]]) -> list[float]:
 
 
 def _limits(
-    value: float, spread: Spread, weights: Weights, units: list[list[Count]], level: float
+    value: float,
+    spread: Spread,
+    weights: Weights,
+    units: list[list[Count]],
+    level: float,
 ) -> tuple[float, float, str]:
     """The limits, and the rule that set the lower. They lie at least as far from the value as if
     every decision of `units`, if any, were drawn by itself."""
     z = normal_quantile((1 + level) / 2)
     squares: tuple[list, list] = [], []
     for weight, counts in zip(weights.values(), zip(*units, strict=True), strict=False):
-        k, n = math.fsum([count.k for count in counts]), sum([count.n for count in counts])
+        k, n = (
+            math.fsum([count.k for count in counts]),
+            sum([count.n for count in counts]),
+        )
         ends = wilson_limits(k, n, z)
         for part, end in zip(squares, ends if weight > 0 else ends[::-1], strict=True):
             part.append((weight * (k / n - end)) ** 2)
     limits, rules = [], []
     for side, part in zip((-1, 1), squares, strict=True):
         pooled = math.sqrt(math.fsum(part))
-        reach, rule = (pooled, "pooled") if pooled > spread.half else (spread.half, spread.rule)
-        extreme = math.fsum([weight for weight in weights.values() if weight * side > 0])
+        reach, rule = (
+            (pooled, "pooled") if pooled > spread.half else (spread.half, spread.rule)
+        )
+        extreme = math.fsum(
+            [weight for weight in weights.values() if weight * side > 0]
+        )
         beyond = side * (value + side * reach - extreme) > 0
         limits.append(extreme if beyond else _rounded(value + side * reach))
         rules.append("range" if beyond else rule)
@@ -236,6 +282,7 @@ def _limits(
 
 
 # --- several tests -------------------------------------------------------------------------------
+
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjusted p-values in the given order (Holm 1979). None, no test, stays None, uncounted."""

@@ -39,7 +39,9 @@ def log_beta(a: float, b: float) -> float:
         if x < 10:
             rest = math.lgamma(x) - (x - 0.5) * math.log(x) + x - LOG_ROOT_2PI
         else:
-            rest = (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))) / x
+            rest = (
+                1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))
+            ) / x
         out += sign * rest
     return out + LOG_ROOT_2PI
 
@@ -131,7 +133,9 @@ def chi2_sf(x: float, df: int) -> float:
     return min(1.0, total)
 
 
-@lru_cache(maxsize=64)  # both ends of an interval, of d and of g, ask for the same curve
+@lru_cache(
+    maxsize=64
+)  # both ends of an interval, of d and of g, ask for the same curve
 def noncentral_t_curve(t: float, df: float) -> Callable[[float], float]:
     """The noncentral t CDF at a fixed `t` as a function of the noncentrality.
 
@@ -149,7 +153,10 @@ def noncentral_t_curve(t: float, df: float) -> Callable[[float], float]:
             x += direction
     weights = [math.exp(df * (x - math.expm1(2 * x) / 2)) for x in points]
     scale = 2 * math.fsum(weights)
-    pairs = [(w / scale, t * math.exp(x) / ROOT_2) for w, x in zip(weights, points, strict=True)]
+    pairs = [
+        (w / scale, t * math.exp(x) / ROOT_2)
+        for w, x in zip(weights, points, strict=True)
+    ]
 
     def cdf(shift: float) -> float:
         centre = shift / ROOT_2
@@ -199,7 +206,9 @@ def hypergeometric_pmf(marked: int, drawn: int, total: int) -> tuple[int, list[f
     """Of `drawn` from `total` without replacement, how many are marked: lowest count, P's."""
     low, high = max(0, drawn + marked - total), min(marked, drawn)
     rest = total - marked - drawn + 1
-    ratios = [(marked - k) * (drawn - k) / ((k + 1) * (rest + k)) for k in range(low, high)]
+    ratios = [
+        (marked - k) * (drawn - k) / ((k + 1) * (rest + k)) for k in range(low, high)
+    ]
     return low, _from_ratios(ratios)
 
 
@@ -209,7 +218,9 @@ def convolve(a: list[float], b: list[float]) -> list[float]:
     width = len(long)
     out = [0.0] * (len(a) + len(b) - 1)
     for i, weight in enumerate(short):
-        out[i : i + width] = [o + weight * p for o, p in zip(out[i : i + width], long, strict=True)]
+        out[i : i + width] = [
+            o + weight * p for o, p in zip(out[i : i + width], long, strict=True)
+        ]
     return out
 
 

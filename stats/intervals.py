@@ -58,7 +58,11 @@ def share(k: int, n: int, level: float = 0.95) -> Share:
     """k of n as a share with its Wilson interval; None where n = 0."""
     check_count(k, n)
     z = critical(check_level(level))
-    return Share(k, n, k / n, *wilson_limits(k, n, z)) if n else Share(k, n, None, None, None)
+    return (
+        Share(k, n, k / n, *wilson_limits(k, n, z))
+        if n
+        else Share(k, n, None, None, None)
+    )
 
 
 def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
@@ -72,17 +76,24 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
     return Interval(low, high)
 
 
-def newcombe_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95) -> Estimate:
+def newcombe_difference(
+    k1: int, n1: int, k2: int, n2: int, level: float = 0.95
+) -> Estimate:
     """k1/n1 - k2/n2 by joining two Wilson intervals (Newcombe 1998, method 10)."""
     _check_pair(k1, n1, k2, n2)
-    (*_, p1, low1, high1), (*_, p2, low2, high2) = share(k1, n1, level), share(k2, n2, level)
+    (*_, p1, low1, high1), (*_, p2, low2, high2) = (
+        share(k1, n1, level),
+        share(k2, n2, level),
+    )
     if 0 in (n1, n2):
         return Estimate(None, None, None, EMPTY_GROUP)
     below, above = math.hypot(p1 - low1, high2 - p2), math.hypot(high1 - p1, p2 - low2)
     return Estimate(p1 - p2, p1 - p2 - below, p1 - p2 + above)
 
 
-def score_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95) -> Estimate:
+def score_difference(
+    k1: int, n1: int, k2: int, n2: int, level: float = 0.95
+) -> Estimate:
     """k1/n1 - k2/n2 with the score interval of Miettinen & Nurminen (1985).
 
     The differences that the score test with variance factor N/(N - 1) does not reject.
@@ -163,7 +174,9 @@ def _as_unlikely(pmf: list[float], index: int) -> float:
 # --- effect sizes, and means --------------------------------------------------------------------
 
 SAME_WITHIN = "every value is the same within each group"
-MOST_DEVIATIONS = 100  # beyond, the noncentral t needs millions of points, and nobody needs it
+MOST_DEVIATIONS = (
+    100  # beyond, the noncentral t needs millions of points, and nobody needs it
+)
 FAR_APART = f"the means lie more than {MOST_DEVIATIONS} standard deviations apart"
 
 
@@ -200,7 +213,9 @@ def t_interval(values: Sequence[float], level: float = 0.95) -> TTest:
 
 def _t_test(difference: float, se: float, df: float, level: float) -> TTest:
     t, half = difference / se, t_quantile((1 + level) / 2, df) * se
-    return TTest(t, df, t_two_sided(t, df), difference, difference - half, difference + half)
+    return TTest(
+        t, df, t_two_sided(t, df), difference, difference - half, difference + half
+    )
 
 
 def cohens_d(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Estimate:
@@ -228,7 +243,11 @@ def hedges_g(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Est
     x, y = numbers(x, "x"), numbers(y, "y")
     *d, why = cohens_d(x, y, level)
     df = len(x) + len(y) - 2
-    j = math.sqrt(2 * math.pi / df) / math.exp(log_beta((df - 1) / 2, 0.5)) if df > 1 else 0.0
+    j = (
+        math.sqrt(2 * math.pi / df) / math.exp(log_beta((df - 1) / 2, 0.5))
+        if df > 1
+        else 0.0
+    )
     return Estimate(*(part and part * j for part in d), why)
 
 
@@ -239,7 +258,9 @@ def cohens_h(p1: float, p2: float) -> float:
     return 2 * (math.asin(math.sqrt(p1)) - math.asin(math.sqrt(p2)))
 
 
-def cliffs_delta(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Estimate:
+def cliffs_delta(
+    x: Sequence[float], y: Sequence[float], level: float = 0.95
+) -> Estimate:
     """P(X > Y) - P(X < Y), from -1 to 1 (Cliff 1993).
 
     Interval: consistent variance (Cliff 1996) and the asymmetric limits of Feng & Cliff (2004)

@@ -35,16 +35,23 @@ from itertools import accumulate
 from operator import mul
 from typing import NamedTuple
 
-Upper = list[dict[int, float]]  # row i: {column: value} from the diagonal on; what lacks is 0
+Upper = list[
+    dict[int, float]
+]  # row i: {column: value} from the diagonal on; what lacks is 0
 STEPS = 100
 CLOSE = 1e-7  # the longest step that modes still take
 START_SD, LEAST_START_SD = 0.5, 0.1
-LEAST_SD = 1e-5  # the border of a search, in place of 0: there the slope in a variance is lost
+LEAST_SD = (
+    1e-5  # the border of a search, in place of 0: there the slope in a variance is lost
+)
 DECREMENT = 1e-10  # what the last step of the search may still promise
 MOST_STEPS = 300
 LONGEST = 10.0  # what one step may change of a linear predictor, or of an SD
 SINGULAR = 1e-4  # the SD at which lme4 calls a fit singular
-WIDTH, WIDEST = 1e-4, 1e-3  # of a difference: in standard errors; in a predictor or an SD
+WIDTH, WIDEST = (
+    1e-4,
+    1e-3,
+)  # of a difference: in standard errors; in a predictor or an SD
 TINY = 1e-9
 FREE = 1e-7  # an SD whose removal costs no more log-likelihood is 0
 IDLE = 1e-4  # and is tried where it seems to cost no more than this
@@ -71,7 +78,10 @@ def curve(predictors: Sequence[float], k: Sequence[int], n: Sequence[int]) -> Cu
         ones * eta - trials * (max(eta, 0.0) + math.log1p(math.exp(-abs(eta))))
         for eta, ones, trials in zip(predictors, k, n, strict=True)
     ]
-    residuals = [ones - trials * (1 + t) / 2 for t, ones, trials in zip(halves, k, n, strict=True)]
+    residuals = [
+        ones - trials * (1 + t) / 2
+        for t, ones, trials in zip(halves, k, n, strict=True)
+    ]
     weights = [trials * (1 - t * t) / 4 for t, trials in zip(halves, n, strict=True)]
     return Curve(math.fsum(logs), residuals, weights)
 
@@ -137,10 +147,14 @@ def fit_fixed(patterns: Patterns, firth: bool = False) -> Fit:
     return Fit(beta, inverse(factors) if converged else None, best, converged)
 
 
-def _penalised(patterns: Patterns, at: Curve, covariance: list[dict[int, float]]) -> list[float]:
+def _penalised(
+    patterns: Patterns, at: Curve, covariance: list[dict[int, float]]
+) -> list[float]:
     residuals = []
     for x, k, n, r, w in zip(*patterns, at.residuals, at.weights, strict=True):
-        spread = [math.fsum([value * x[j] for j, value in row.items()]) for row in covariance]
+        spread = [
+            math.fsum([value * x[j] for j, value in row.items()]) for row in covariance
+        ]
         leverage = w * dot(x, spread)
         residuals.append(r + leverage * (0.5 - (k - r) / n))
     return residuals
@@ -155,7 +169,9 @@ def separating_direction(patterns: Patterns) -> list[float] | None:
     least squares that looks for these weights is a separating direction where it is not 0.
     """
     x, k, n = patterns
-    basis = _kernel([row for row, ones, all_ in zip(x, k, n, strict=True) if 0 < ones < all_], x)
+    basis = _kernel(
+        [row for row, ones, all_ in zip(x, k, n, strict=True) if 0 < ones < all_], x
+    )
     if not basis:
         return None
     rows = []
@@ -176,7 +192,9 @@ def separating_direction(patterns: Patterns) -> list[float] | None:
     return direction
 
 
-def _kernel(rows: list[tuple[float, ...]], like: list[tuple[float, ...]]) -> list[list[float]]:
+def _kernel(
+    rows: list[tuple[float, ...]], like: list[tuple[float, ...]]
+) -> list[list[float]]:
     """Orthonormal directions at right angles to `rows`: Gram and Schmidt, each swept twice."""
     width = len(like[0])
     span: list[list[float]] = []
@@ -231,8 +249,10 @@ def _feasible(
     """Least squares on the active rows, dropping those whose weight would turn negative."""
     while active:
         chosen = [rows[i] for i in active]
-        gram = [{j: dot(a, b) for j, b in enumerate(chosen) if j >= i}
-                for i, a in enumerate(chosen)]
+        gram = [
+            {j: dot(a, b) for j, b in enumerate(chosen) if j >= i}
+            for i, a in enumerate(chosen)
+        ]
         wanted = solve(decompose(gram), [-dot(a, total) for a in chosen])
         if min(wanted) > 0:
             return active, wanted
@@ -244,6 +264,7 @@ def _feasible(
 
 
 # --- random intercepts ---
+
 
 def totals(places: list[int], size: int, values: list[float]) -> list[float]:
     """The sum of the values at each of `size` places."""
@@ -294,8 +315,10 @@ class Laplace:
         order = sorted(range(len(groups)), key=lambda f: -self.sizes[f])
         starts = accumulate((self.sizes[f] for f in order), initial=0)
         self.factor_of = [f for f in order for _ in range(self.sizes[f])]
-        columns = [[start + level for level in groups[f]]
-                   for start, f in zip(starts, order, strict=False)]
+        columns = [
+            [start + level for level in groups[f]]
+            for start, f in zip(starts, order, strict=False)
+        ]
         self.levels = list(zip(*columns, strict=True))
 
     def by_pattern(self, values: list[float]) -> list[float]:
@@ -312,7 +335,9 @@ class Laplace:
 
     def spread(self, effects: list[float]) -> list[float]:
         """Z times a number per level: the sum of each cell's levels."""
-        return [math.fsum([effects[level] for level in levels]) for levels in self.levels]
+        return [
+            math.fsum([effects[level] for level in levels]) for levels in self.levels
+        ]
 
     def collect(self, values: list[float]) -> list[float]:
         """Zᵀ times a number per cell: the sum of each level's cells."""
@@ -333,14 +358,20 @@ class Laplace:
         return rows
 
     def modes(
-        self, beta: list[float], sigma: list[float], u: list[float], close: float = CLOSE
+        self,
+        beta: list[float],
+        sigma: list[float],
+        u: list[float],
+        close: float = CLOSE,
     ) -> Modes:
         """The u that minimises -ℓ + u'u/2: Newton's method from `u`, halved where it overshoots."""
         scales, best, step = self.scales(sigma), math.inf, None
         fixed = [dot(row, beta) for row in self.x]
         for _ in range(100):
             shifts = self.spread(list(map(mul, scales, u)))
-            predictors = [fixed[p] + shift for p, shift in zip(self.pattern, shifts, strict=True)]
+            predictors = [
+                fixed[p] + shift for p, shift in zip(self.pattern, shifts, strict=True)
+            ]
             at = curve(predictors, self.k, self.n)
             value = math.fsum(v * v for v in u) / 2 - at.log_likelihood
             if step and value > best + 1e-10 * abs(best):
@@ -371,19 +402,28 @@ class Laplace:
         trace of (I - H⁻¹)/σ.
         """
         scales, inverted, (_, residuals, weights) = (
-            self.scales(sigma), inverse(modes.factors), modes.at)
+            self.scales(sigma),
+            inverse(modes.factors),
+            modes.at,
+        )
         pulls = self._pulls(modes, scales, inverted)
         t = solve(modes.factors, list(map(mul, scales, self.collect(pulls))))
         followed = self.spread(list(map(mul, scales, t)))
-        slopes = [pull - w * f - r for pull, w, f, r in
-                  zip(pulls, weights, followed, residuals, strict=True)]
+        slopes = [
+            pull - w * f - r
+            for pull, w, f, r in zip(pulls, weights, followed, residuals, strict=True)
+        ]
         from_predictors = self.by_factor(list(map(mul, modes.u, self.collect(slopes))))
-        from_determinant = self.by_factor([
-            v * shift + 1 - inverted[i][i]
-            for i, (v, shift) in enumerate(zip(modes.u, t, strict=True))])
+        from_determinant = self.by_factor(
+            [
+                v * shift + 1 - inverted[i][i]
+                for i, (v, shift) in enumerate(zip(modes.u, t, strict=True))
+            ]
+        )
         return combine(self.x, self.by_pattern(slopes)) + [
             a + b / sd if sd else 0.0
-            for a, b, sd in zip(from_predictors, from_determinant, sigma, strict=True)]
+            for a, b, sd in zip(from_predictors, from_determinant, sigma, strict=True)
+        ]
 
     def _pulls(self, modes: Modes, scales: list[float], inverted: Upper) -> list[float]:
         """The slope of log|H|/2 in each predictor: the determinant moves with the weights.
@@ -392,7 +432,13 @@ class Laplace:
         """
         pulls = []
         for levels, r, w, k, n in zip(
-                self.levels, modes.at.residuals, modes.at.weights, self.k, self.n, strict=True):
+            self.levels,
+            modes.at.residuals,
+            modes.at.weights,
+            self.k,
+            self.n,
+            strict=True,
+        ):
             leverage = 0.0
             for at, i in enumerate(levels):
                 leverage += scales[i] * scales[i] * inverted[i][i]
@@ -408,7 +454,10 @@ class Laplace:
         rows = cross_products(self.x, self.by_pattern(weights))
         crossed = []
         for column in zip(*self.x, strict=True):
-            values = [w * column[place] for w, place in zip(weights, self.pattern, strict=True)]
+            values = [
+                w * column[place]
+                for w, place in zip(weights, self.pattern, strict=True)
+            ]
             crossed.append(list(map(mul, scales, self.collect(values))))
         for i, row in enumerate(rows):
             solved = solve(modes.factors, crossed[i])
@@ -421,6 +470,7 @@ class Laplace:
 
 # --- the four steps ---
 
+
 def fit_intercepts(model: Laplace, beta: list[float]) -> Optimum:
     """The likeliest β and σ, and standard errors of β; `beta` is where the search begins."""
     theta, u, variances = start(model, beta)
@@ -431,7 +481,9 @@ def fit_intercepts(model: Laplace, beta: list[float]) -> Optimum:
     return Optimum(beta, list(map(abs, sigma)), -point.value, errors, converged)
 
 
-def start(model: Laplace, beta: list[float]) -> tuple[list[float], list[float], list[float]]:
+def start(
+    model: Laplace, beta: list[float]
+) -> tuple[list[float], list[float], list[float]]:
     """A first β and σ, the modes there, and of each SD the variance of its estimate, as far as that
     follows from its own degrees of freedom; of the SD's square where that is near 0.
 
@@ -442,15 +494,19 @@ def start(model: Laplace, beta: list[float]) -> tuple[list[float], list[float], 
     for _ in range(12):
         modes = model.modes(beta, sigma, u, close=0.05)
         inverted = inverse(modes.factors)
-        used = [max(TINY, edf) for edf in model.by_factor(
-            [1 - row[i] for i, row in enumerate(inverted)])]
+        used = [
+            max(TINY, edf)
+            for edf in model.by_factor([1 - row[i] for i, row in enumerate(inverted)])
+        ]
         slope = combine(model.x, model.by_pattern(modes.at.residuals))
         step = solve(decompose(model.information(sigma, modes)), slope)
         beta = [b + s for b, s in zip(beta, step, strict=True)]
         before, u = sigma, modes.u
         squares = model.by_factor([v * v for v in u])
-        sigma = [max(LEAST_START_SD, sd * math.sqrt(square / edf))
-                 for sd, square, edf in zip(sigma, squares, used, strict=True)]
+        sigma = [
+            max(LEAST_START_SD, sd * math.sqrt(square / edf))
+            for sd, square, edf in zip(sigma, squares, used, strict=True)
+        ]
         if all(abs(a - b) < 0.05 * a for a, b in zip(before, sigma, strict=True)):
             break
     small = [sd <= LEAST_START_SD for sd in sigma]
@@ -458,7 +514,7 @@ def start(model: Laplace, beta: list[float]) -> tuple[list[float], list[float], 
 
 
 def _variance(small: bool, sd: float, used: float, size: int) -> float:
-    if small:   # what its square has at 0
+    if small:  # what its square has at 0
         return 2 * sd**4 / size * max(size / used - 1, 0.1) ** 2
     return sd * sd / max(2 * used * used / size, 0.5)
 
@@ -471,14 +527,18 @@ class Coordinates:
     """
 
     def __init__(self, theta: list[float], columns: int):
-        self.squared = {i for i in range(columns, len(theta)) if theta[i] <= LEAST_START_SD}
+        self.squared = {
+            i for i in range(columns, len(theta)) if theta[i] <= LEAST_START_SD
+        }
 
     def of(self, theta: list[float]) -> list[float]:
         return [v * v if i in self.squared else v for i, v in enumerate(theta)]
 
     def theta(self, place: list[float]) -> list[float]:
-        return [math.sqrt(max(v, LEAST_SD**2)) if i in self.squared else v
-                for i, v in enumerate(place)]
+        return [
+            math.sqrt(max(v, LEAST_SD**2)) if i in self.squared else v
+            for i, v in enumerate(place)
+        ]
 
     def derivatives(self, theta: list[float]) -> list[float]:
         """Of β and σ by the coordinates."""
@@ -501,9 +561,16 @@ def minimise(
     slopes, border = coordinates.slopes(point), coordinates.border(point)
     for _ in range(MOST_STEPS):
         held = {i for i in border if point.gradient[i] > 0}
-        step = [0.0 if i in held else -math.fsum(
-            h * g for j, (h, g) in enumerate(zip(row, slopes, strict=True)) if j not in held)
-            for i, row in enumerate(guess)]
+        step = [
+            0.0
+            if i in held
+            else -math.fsum(
+                h * g
+                for j, (h, g) in enumerate(zip(row, slopes, strict=True))
+                if j not in held
+            )
+            for i, row in enumerate(guess)
+        ]
         promised = -dot(step, slopes)
         if converged := promised < 2 * DECREMENT:
             break
@@ -514,20 +581,31 @@ def minimise(
         ends = zip(coordinates.of(point.theta), coordinates.of(new.theta), strict=True)
         moved, before = [b - a for a, b in ends], slopes
         point, slopes = new, coordinates.slopes(new)
-        change = [0.0 if i in held else b - a
-                  for i, (a, b) in enumerate(zip(before, slopes, strict=True))]
+        change = [
+            0.0 if i in held else b - a
+            for i, (a, b) in enumerate(zip(before, slopes, strict=True))
+        ]
         border_before, border = border, coordinates.border(point)
-        guess = (_updated(guess, moved, change) if border == border_before
-                 else _first_guess(model, point, variances))
+        guess = (
+            _updated(guess, moved, change)
+            if border == border_before
+            else _first_guess(model, point, variances)
+        )
     by = coordinates.derivatives(point.theta)
-    guess = [[a * b * value for b, value in zip(by, row, strict=True)]
-             for a, row in zip(by, guess, strict=True)]
+    guess = [
+        [a * b * value for b, value in zip(by, row, strict=True)]
+        for a, row in zip(by, guess, strict=True)
+    ]
     return point, guess, converged
 
 
-def _first_guess(model: Laplace, point: Point, variances: list[float]) -> list[list[float]]:
+def _first_guess(
+    model: Laplace, point: Point, variances: list[float]
+) -> list[list[float]]:
     """An inverse Hessian: the information of β, and of each SD by itself."""
-    inverted = inverse(decompose(model.information(point.theta[model.columns :], point.modes)))
+    inverted = inverse(
+        decompose(model.information(point.theta[model.columns :], point.modes))
+    )
     size = len(point.theta)
     rows = [[row.get(j, 0.0) for j in range(size)] for row in inverted]
     for i, value in enumerate(variances, model.columns):
@@ -536,14 +614,20 @@ def _first_guess(model: Laplace, point: Point, variances: list[float]) -> list[l
 
 
 def _line_search(
-    model: Laplace, coordinates: Coordinates, point: Point, step: list[float], slopes: list[float]
+    model: Laplace,
+    coordinates: Coordinates,
+    point: Point,
+    step: list[float],
+    slopes: list[float],
 ) -> Point | None:
     """The first point along halved steps that falls as its slope says, or None."""
     place = coordinates.of(point.theta)
     fixed = [dot(row, step[: model.columns]) for row in model.x]
     share = min(1.0, LONGEST / max(map(abs, fixed + step[model.columns :])))
     while share > 1e-10:
-        theta = coordinates.theta([v + share * s for v, s in zip(place, step, strict=True)])
+        theta = coordinates.theta(
+            [v + share * s for v, s in zip(place, step, strict=True)]
+        )
         new = model.point(theta, point.modes.u)
         moved = [b - a for a, b in zip(place, coordinates.of(theta), strict=True)]
         # What a border has cut short may promise nothing any more: then no rise is taken.
@@ -577,7 +661,11 @@ def _without_idle(model: Laplace, point: Point, guess: list[list[float]]) -> Poi
     each that by its curvature may cost next to nothing."""
     sds = range(model.columns, len(point.theta))
     border = [i for i in sds if abs(point.theta[i]) <= 2 * LEAST_SD]
-    near = [[i] for i in sds if i not in border and point.theta[i] ** 2 / (8 * guess[i][i]) <= IDLE]
+    near = [
+        [i]
+        for i in sds
+        if i not in border and point.theta[i] ** 2 / (8 * guess[i][i]) <= IDLE
+    ]
     for places in [border] * bool(border) + near:
         without = [0.0 if i in places else value for i, value in enumerate(point.theta)]
         new = model.point(without, point.modes.u)
@@ -585,7 +673,9 @@ def _without_idle(model: Laplace, point: Point, guess: list[list[float]]) -> Poi
     return point
 
 
-def standard_errors(model: Laplace, point: Point, guess: list[list[float]]) -> list[float] | None:
+def standard_errors(
+    model: Laplace, point: Point, guess: list[list[float]]
+) -> list[float] | None:
     """Of β: roots of the diagonal of the inverse Hessian, by differences of the gradient. SDs that
     are 0 are left out."""
     free = [i for i, value in enumerate(point.theta) if i < model.columns or value]
@@ -597,15 +687,20 @@ def standard_errors(model: Laplace, point: Point, guess: list[list[float]]) -> l
         moved = [value + width * (j == i) for j, value in enumerate(point.theta)]
         there = model.point(moved, point.modes.u).gradient
         columns.append([(there[j] - point.gradient[j]) / width for j in free])
-    hessian = [{j: (columns[i][j] + columns[j][i]) / 2 for j in range(i, len(free))}
-               for i in range(len(free))]
+    hessian = [
+        {j: (columns[i][j] + columns[j][i]) / 2 for j in range(i, len(free))}
+        for i in range(len(free))
+    ]
     factors = decompose(hessian)
     if not definite(factors):
         return None
-    return [math.sqrt(row[i]) for i, row in enumerate(inverse(factors)[: model.columns])]
+    return [
+        math.sqrt(row[i]) for i, row in enumerate(inverse(factors)[: model.columns])
+    ]
 
 
 # --- systems of symmetric matrices ---
+
 
 def decompose(rows: Upper) -> Upper:
     """D on the diagonal and D·Lᵀ above it, in place of `rows` (Golub & Van Loan 2013, 4.1).
@@ -634,7 +729,9 @@ def log_determinant(factors: Upper) -> float:
 def dependent(rows: Upper, slack: float = 1e-9) -> int | None:
     """The first column that is a combination of those before it, to a relative `slack`."""
     factors = decompose([dict(row) for row in rows])
-    return next((i for i, row in enumerate(rows) if not factors[i][i] > row[i] * slack), None)
+    return next(
+        (i for i, row in enumerate(rows) if not factors[i][i] > row[i] * slack), None
+    )
 
 
 def solve(factors: Upper, right: list[float]) -> list[float]:
@@ -665,7 +762,8 @@ def inverse(factors: Upper) -> list[dict[int, float]]:
             value = -math.fsum([weight * column[k] for k, weight in weights.items()])
             inverted[i][j] = column[i] = value
         inverted[i][i] = 1 / diagonal - math.fsum(
-            [weight * inverted[i][j] for j, weight in weights.items()])
+            [weight * inverted[i][j] for j, weight in weights.items()]
+        )
     return inverted
 
 

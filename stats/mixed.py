@@ -15,11 +15,15 @@ INTERCEPT = "(Intercept)"
 LEVEL = 0.95
 FIRTH = "the coefficients are Firth's, a description that ignores clustering"
 FAR = 3.0  # a random intercept's SD in logits
-LAPLACE = "SD above 3 in logits ({}): the Laplace approximation is known to be off there"
+LAPLACE = (
+    "SD above 3 in logits ({}): the Laplace approximation is known to be off there"
+)
 NO_OPTIMUM = "no optimum found: the likelihood is flat or rises without end"
 
 Row = dict[str, Any]
-Coding = dict[Any, list[tuple[str, float]]]  # value of a column → names and numbers of its dummies
+Coding = dict[
+    Any, list[tuple[str, float]]
+]  # value of a column → names and numbers of its dummies
 
 
 def fit_mixed_logit(
@@ -49,7 +53,9 @@ def fit_mixed_logit(
         return _without(names, groups, len(rows), f"every {outcome} is {y[0]}")
     single = next((name for name in random if groups[name] == 1), None)
     if single:
-        return _without(names, groups, len(rows), f"random: every row has the same {single!r}")
+        return _without(
+            names, groups, len(rows), f"random: every row has the same {single!r}"
+        )
     cells = _cells(x, list(levels.values()), y)
     patterns = _patterns(cells)
     idle = dependent(logistic.cross_products(patterns.x, patterns.n))
@@ -67,8 +73,12 @@ def fit_mixed_logit(
         return _without(names, groups, len(rows), NO_OPTIMUM)
     if not random:
         errors = [math.sqrt(row[i]) for i, row in enumerate(ordinary.covariance)]
-        coefficients = [_tested(*each) for each in zip(names, ordinary.beta, errors, strict=True)]
-        return MixedFit(coefficients, {}, ordinary.log_likelihood, len(rows), {}, False, True)
+        coefficients = [
+            _tested(*each) for each in zip(names, ordinary.beta, errors, strict=True)
+        ]
+        return MixedFit(
+            coefficients, {}, ordinary.log_likelihood, len(rows), {}, False, True
+        )
     return _mixed(names, cells, ordinary.beta, groups, len(rows))
 
 
@@ -80,9 +90,13 @@ def likelihood_ratio(fit: MixedFit, reduced: MixedFit) -> LikelihoodRatio:
     """
     df = _parameters(fit) - _parameters(reduced)
     if fit.rows != reduced.rows:
-        raise ValueError(f"reduced: fitted to {reduced.rows} rows, the other model to {fit.rows}")
+        raise ValueError(
+            f"reduced: fitted to {reduced.rows} rows, the other model to {fit.rows}"
+        )
     if df < 1:
-        raise ValueError(f"reduced: has {-df} more parameters than the model it should be part of")
+        raise ValueError(
+            f"reduced: has {-df} more parameters than the model it should be part of"
+        )
     if fit.log_likelihood is None or reduced.log_likelihood is None:
         return LikelihoodRatio(None, df, None)
     chi2 = max(0.0, 2 * (fit.log_likelihood - reduced.log_likelihood))
@@ -94,19 +108,31 @@ def _parameters(fit: MixedFit) -> int:
 
 
 def _mixed(
-    names: list[str], cells: "Cells", beta: list[float], groups: dict[str, int], rows: int
+    names: list[str],
+    cells: "Cells",
+    beta: list[float],
+    groups: dict[str, int],
+    rows: int,
 ) -> MixedFit:
     best = logistic.fit_intercepts(logistic.Laplace(*cells), beta)
     if not best.converged:
         return _without(names, groups, rows, NO_OPTIMUM)
     sds = dict(zip(groups, best.sigma, strict=True))
     errors = best.errors or [None] * len(names)
-    coefficients = [_tested(*each) for each in zip(names, best.beta, errors, strict=True)]
+    coefficients = [
+        _tested(*each) for each in zip(names, best.beta, errors, strict=True)
+    ]
     singular = any(sd < logistic.SINGULAR for sd in sds.values())
-    why = None if best.errors else "no standard errors: the log-likelihood is not curved enough"
+    why = (
+        None
+        if best.errors
+        else "no standard errors: the log-likelihood is not curved enough"
+    )
     wide = [f"{name} {sd:.1f}" for name, sd in sds.items() if sd > FAR]
     note = LAPLACE.format(", ".join(wide)) if wide else None
-    return MixedFit(coefficients, sds, best.log_likelihood, rows, groups, singular, True, why, note)
+    return MixedFit(
+        coefficients, sds, best.log_likelihood, rows, groups, singular, True, why, note
+    )
 
 
 def _tested(name: str, estimate: float, se: float | None) -> Coefficient:
@@ -127,7 +153,9 @@ def _without(
     blank = (None,) * 5
     pairs = zip(names, estimates or [None] * len(names), strict=True)
     coefficients = [Coefficient(name, estimate, *blank) for name, estimate in pairs]
-    return MixedFit(coefficients, dict.fromkeys(groups), None, rows, groups, None, False, why)
+    return MixedFit(
+        coefficients, dict.fromkeys(groups), None, rows, groups, None, False, why
+    )
 
 
 def _names(names: Sequence[str], role: str) -> list[str]:
@@ -163,7 +191,9 @@ def _levels(rows: list[Row], name: str) -> list[int]:
     try:
         number = {value: i for i, value in enumerate(sorted(set(values), key=repr))}
     except TypeError:
-        raise ValueError(f"random: the values of {name!r} can't be told apart as labels") from None
+        raise ValueError(
+            f"random: the values of {name!r} can't be told apart as labels"
+        ) from None
     return [number[value] for value in values]
 
 
@@ -172,16 +202,25 @@ def _coding(rows: list[Row], name: str) -> Coding:
     strings = [isinstance(value, str) for value in values]
     if all(strings):
         reference, *others = sorted(set(values))
-        coding = {value: [(f"{name}[{o}]", float(value == o)) for o in others] for value in others}
+        coding = {
+            value: [(f"{name}[{o}]", float(value == o)) for o in others]
+            for value in others
+        }
         return coding | {reference: [(f"{name}[{o}]", 0.0) for o in others]}
     for i, value in enumerate(values):
         if not isinstance(value, (bool, int, float)):
-            kind = "is a string in some rows only" if any(strings) else f"is {value!r}, no number"
+            kind = (
+                "is a string in some rows only"
+                if any(strings)
+                else f"is {value!r}, no number"
+            )
             raise ValueError(f"rows[{i}]: {name!r} {kind}")
     return {value: [(name, float(value))] for value in values}
 
 
-def _design(rows: list[Row], fixed: list[str]) -> tuple[list[str], list[tuple[float, ...]]]:
+def _design(
+    rows: list[Row], fixed: list[str]
+) -> tuple[list[str], list[tuple[float, ...]]]:
     """Names of the coefficients, and one row of numbers for each row of the data."""
     terms = [term.split(":") for term in fixed]
     for term in terms:
@@ -194,8 +233,14 @@ def _design(rows: list[Row], fixed: list[str]) -> tuple[list[str], list[tuple[fl
     for row in rows:
         key = tuple([row[column] for column in columns])
         if key not in seen:
-            coded = {c: codings[c][value] for c, value in zip(columns, key, strict=True)}
-            pairs = [_product(parts) for t in terms for parts in product(*(coded[c] for c in t))]
+            coded = {
+                c: codings[c][value] for c, value in zip(columns, key, strict=True)
+            }
+            pairs = [
+                _product(parts)
+                for t in terms
+                for parts in product(*(coded[c] for c in t))
+            ]
             names = [INTERCEPT, *(name for name, _ in pairs)]
             seen[key] = (1.0, *(value for _, value in pairs))
         x.append(seen[key])
@@ -209,7 +254,9 @@ def _product(parts: tuple[tuple[str, float], ...]) -> tuple[str, float]:
 def _known(term: list[str], fixed: list[str], row: Row) -> None:
     for column in term:
         if column not in row:
-            raise ValueError(f"fixed: {':'.join(term)!r} names no column of the rows: {column!r}")
+            raise ValueError(
+                f"fixed: {':'.join(term)!r} names no column of the rows: {column!r}"
+            )
     if len(set(term)) < len(term):
         raise ValueError(f"fixed: {':'.join(term)!r} names a column twice")
 
@@ -220,7 +267,9 @@ def _whole(term: list[str], fixed: list[str], codings: dict[str, Coding]) -> Non
         labels = any(isinstance(value, str) for value in codings[column])
         missing = next((c for c in term if c not in fixed), None)
         if labels and missing:
-            raise ValueError(f"fixed: {':'.join(term)!r} needs {missing!r} as a term too")
+            raise ValueError(
+                f"fixed: {':'.join(term)!r} needs {missing!r} as a term too"
+            )
 
 
 class Cells(NamedTuple):
@@ -241,7 +290,9 @@ def _cells(x: list[tuple[float, ...]], levels: list[list[int]], y: list[int]) ->
     k = Counter(key for key, outcome in zip(keys, y, strict=True) if outcome)
     order = sorted(n)
     pattern, *places = map(list, zip(*order, strict=True))
-    return Cells(patterns, pattern, places, [k[key] for key in order], [n[key] for key in order])
+    return Cells(
+        patterns, pattern, places, [k[key] for key in order], [n[key] for key in order]
+    )
 
 
 def _patterns(cells: Cells) -> Patterns:
@@ -271,9 +322,17 @@ def _separated(
             members.setdefault(tuple(row[column] for column in term), []).append(i)
         for values, within in sorted(members.items(), key=repr):
             ones = {y[i] for i in within}
-            if len(within) > largest and len(ones) == 1 and all(apart[x[i]] for i in within):
+            if (
+                len(within) > largest
+                and len(ones) == 1
+                and all(apart[x[i]] for i in within)
+            ):
                 largest = len(within)
-                cell = ", ".join(f"{c} = {v}" for c, v in zip(term, values, strict=True))
-                sentence = f"{outcome} is {ones.pop()} in all {largest} rows with {cell}"
+                cell = ", ".join(
+                    f"{c} = {v}" for c, v in zip(term, values, strict=True)
+                )
+                sentence = (
+                    f"{outcome} is {ones.pop()} in all {largest} rows with {cell}"
+                )
     involved = [name for name, slope in slopes.items() if abs(slope) > least]
     return sentence or f"{outcome} 0 and 1 are told apart by {', '.join(involved)}"

@@ -19,7 +19,16 @@ from statistics import median
 from typing import NamedTuple
 
 from . import distributions, results
-from .results import SAME, Bootstrap, Permutation, check_test, mean, numbers, on_grid, stream_of
+from .results import (
+    SAME,
+    Bootstrap,
+    Permutation,
+    check_test,
+    mean,
+    numbers,
+    on_grid,
+    stream_of,
+)
 
 # --- bootstrap ---
 
@@ -31,7 +40,9 @@ NEGLIGIBLE = 1e-22
 
 NO_SPREAD = "every value is the same within each group"
 OUTSIDE = "the estimate lies outside its own bootstrap distribution, so BCa has no bias correction"
-NO_ACCELERATION = "leaving out any one value changes nothing, so BCa has no acceleration"
+NO_ACCELERATION = (
+    "leaving out any one value changes nothing, so BCa has no acceleration"
+)
 
 
 def bootstrap_ci(
@@ -66,45 +77,66 @@ def bootstrap_ci(
         draws = zip(*(_draws(sample, rng) for sample in samples), strict=True)
         curve = _sampled([statistic(*drawn) for drawn in islice(draws, resamples)])
     drawn = curve.resamples
-    result = Bootstrap(value, None, None, curve.se or None, drawn, method, drawn is None)
+    result = Bootstrap(
+        value, None, None, curve.se or None, drawn, method, drawn is None
+    )
     tails = (1 - level) / 2, (1 + level) / 2
     if method == "bca":
         share = curve.below(value)
         if not 0 < share < 1:
             return result._replace(why=OUTSIDE)
-        influence = _mean_influence(samples, sizes) if sizes else _jackknife(samples, statistic)
+        influence = (
+            _mean_influence(samples, sizes) if sizes else _jackknife(samples, statistic)
+        )
         spread = math.fsum(u**2 for u in influence)
         if not spread > 0:
             return result._replace(why=NO_ACCELERATION)
         acceleration = math.fsum(u**3 for u in influence) / (6 * spread**1.5)
         bias = distributions.normal_quantile(share)
         shifted = [bias + distributions.normal_quantile(tail) for tail in tails]
-        tails = [distributions.normal_cdf(bias + z / (1 - acceleration * z)) for z in shifted]
+        tails = [
+            distributions.normal_cdf(bias + z / (1 - acceleration * z)) for z in shifted
+        ]
     low, high = map(curve.quantile, tails)
     if low == high:
         return result._replace(why="both ends of the interval fall on the same value")
     return result._replace(low=low, high=high)
 
 
-def _read(samples: Sequence, statistic: str | Statistic) -> tuple[list, Statistic, list | None]:
+def _read(
+    samples: Sequence, statistic: str | Statistic
+) -> tuple[list, Statistic, list | None]:
     """Samples, the statistic as a function, and of means, whose samples are strata, the sizes: a
     stratum's sum over its size is its part of the statistic."""
     if callable(statistic):
         if len(samples) not in (1, 2):
-            raise ValueError(f"samples: a tuple of one or two sequences, not of {len(samples)}")
+            raise ValueError(
+                f"samples: a tuple of one or two sequences, not of {len(samples)}"
+            )
         return list(map(list, samples)), statistic, None
     results.check_choice(statistic, SAMPLES, "statistic")
     if len(samples) != SAMPLES[statistic]:
-        raise ValueError(f"samples: {statistic!r} needs a tuple of {SAMPLES[statistic]}")
+        raise ValueError(
+            f"samples: {statistic!r} needs a tuple of {SAMPLES[statistic]}"
+        )
     if statistic == "median":
         return [numbers(samples[0], "samples[0]")], median, None
     strata, sizes = [], []
     for i, sample in enumerate(samples):
-        stratified = isinstance(sample, (list, tuple)) and sample and isinstance(sample[0], list)
-        parts = [numbers(part, f"samples[{i}]") for part in (sample if stratified else [sample])]
+        stratified = (
+            isinstance(sample, (list, tuple)) and sample and isinstance(sample[0], list)
+        )
+        parts = [
+            numbers(part, f"samples[{i}]")
+            for part in (sample if stratified else [sample])
+        ]
         strata += parts
         sizes += [(-1) ** i * len(parts) * len(part) for part in parts]
-    return strata, lambda *drawn: math.fsum(map(truediv, map(math.fsum, drawn), sizes)), sizes
+    return (
+        strata,
+        lambda *drawn: math.fsum(map(truediv, map(math.fsum, drawn), sizes)),
+        sizes,
+    )
 
 
 class Curve(NamedTuple):
@@ -134,7 +166,9 @@ class Curve(NamedTuple):
 
 def _sampled(values: list[float]) -> Curve:
     m = len(values)
-    return Curve(sorted(values), range(1, m + 1), math.sqrt(results.variance(values)), m)
+    return Curve(
+        sorted(values), range(1, m + 1), math.sqrt(results.variance(values)), m
+    )
 
 
 def _draws(sample: list, rng: Random) -> Iterator[list]:
@@ -163,7 +197,9 @@ def _jackknife(samples: list[list], statistic: Statistic) -> list[float]:
     for place, sample in enumerate(samples):
         n = len(sample)
         left_out = [
-            statistic(*samples[:place], sample[:i] + sample[i + 1 :], *samples[place + 1 :])
+            statistic(
+                *samples[:place], sample[:i] + sample[i + 1 :], *samples[place + 1 :]
+            )
             for i in range(n)
         ]
         influence += [(1 - n) * change / n for change in _deviations(left_out)]
@@ -171,26 +207,37 @@ def _jackknife(samples: list[list], statistic: Statistic) -> list[float]:
 
 
 def _mean_influence(strata: list[list[float]], sizes: list[int]) -> list[float]:
-    return [change / size for part, size in zip(strata, sizes, strict=True)
-            for change in _deviations(part)]
+    return [
+        change / size
+        for part, size in zip(strata, sizes, strict=True)
+        for change in _deviations(part)
+    ]
 
 
-def _mean_curve(strata: list, sizes: list[int], resamples: int, rng: Random) -> Curve | None:
+def _mean_curve(
+    strata: list, sizes: list[int], resamples: int, rng: Random
+) -> Curve | None:
     """The bootstrap distribution of a mean of few-valued data: by convolution, or from draws of
     each stratum's sum where the strata together have too many values. None for other data."""
     steps = results.lattice(list(chain(*strata)))
     if steps is None:
         return None
     scale, unit = steps[1], math.lcm(*sizes)
-    sums = [_sum_pmf([round(value * scale) for value in values], unit // size)
-            for values, size in zip(strata, sizes, strict=True)]
+    sums = [
+        _sum_pmf([round(value * scale) for value in values], unit // size)
+        for values, size in zip(strata, sizes, strict=True)
+    ]
     if None in sums:
         return None
     together = {0: 1.0}
     for pmf in sums:
         if len(together) * len(pmf) > MOST_POINTS:
-            columns = [rng.choices(list(part), part.values(), k=resamples) for part in sums]
-            return _sampled([sum(row) / (unit * scale) for row in zip(*columns, strict=True)])
+            columns = [
+                rng.choices(list(part), part.values(), k=resamples) for part in sums
+            ]
+            return _sampled(
+                [sum(row) / (unit * scale) for row in zip(*columns, strict=True)]
+            )
         together = distributions.add_pmfs(together, pmf)
     totals, chances = zip(*sorted(together.items()), strict=True)
     values = [total / (unit * scale) for total in totals]
@@ -206,9 +253,14 @@ def _sum_pmf(values: list[int], times: int) -> dict[int, float] | None:
     if len(counts) > 2 and n * (high - low) // step > MOST_WIDTH:
         return None
     shares = [counts[value] / n for value in range(low, high + 1, step)]
-    pmf = (distributions.binomial_pmf(n, shares[1]) if len(shares) == 2
-           else distributions.self_convolve(shares, n))
-    return {(n * low + i * step) * times: p for i, p in enumerate(pmf) if p > NEGLIGIBLE}
+    pmf = (
+        distributions.binomial_pmf(n, shares[1])
+        if len(shares) == 2
+        else distributions.self_convolve(shares, n)
+    )
+    return {
+        (n * low + i * step) * times: p for i, p in enumerate(pmf) if p > NEGLIGIBLE
+    }
 
 
 # --- sign flips ---
@@ -240,12 +292,16 @@ def sign_flip_test(
     whole, slack = on_grid(values)
     sizes = sorted(abs(value) for value in whole if value)
     observed, both = sum(whole), alternative == "two-sided"
-    least = {"greater": observed, "less": -observed, "two-sided": abs(observed)}[alternative]
+    least = {"greater": observed, "less": -observed, "two-sided": abs(observed)}[
+        alternative
+    ]
     share = None if exact is False else _exact_share(sizes, least - slack)
     if share is not None:
         return Permutation(statistic, min(1.0, (1 + both) * share), None, True)
     if exact:
-        raise ValueError(f"exact: {len(sizes)} differences without a common unit are too many")
+        raise ValueError(
+            f"exact: {len(sizes)} differences without a common unit are too many"
+        )
     rng, extreme = stream_of(rng), 0
     for _ in range(resamples):
         total = sum(map(mul, sizes, rng.choices((1, -1), k=len(sizes))))
@@ -261,7 +317,10 @@ def _exact_share(sizes: list[int], least: int) -> float | None:
         return None
     first, second = [0], [0]
     for size in sizes:
-        first, second = second, [total + sign * size for sign in (1, -1) for total in first]
+        first, second = (
+            second,
+            [total + sign * size for sign in (1, -1) for total in first],
+        )
     second.sort()
     reached = sum(len(second) - bisect_left(second, least - total) for total in first)
     return reached / 2 ** len(sizes)
@@ -286,7 +345,9 @@ def _convolved_share(sizes: list[int], least: int) -> float:
 MOST_ASSIGNMENTS = 20_000_000
 NO_CHANGE = "every assignment gives the same difference: no block holds both groups and two values"
 
-Blocks = list[tuple[list[int], int]]  # values randomised together, and how many of them fall to x
+Blocks = list[
+    tuple[list[int], int]
+]  # values randomised together, and how many of them fall to x
 
 
 def permutation_test(
@@ -311,21 +372,31 @@ def permutation_test(
     if not x or not y:
         return Permutation(None, None, None, False, "a group is empty")
     statistic, kinds = mean(x) - mean(y), len(set(x + y))
-    base = min(x + y)  # a common shift changes no difference, and would coarsen the grid
+    base = min(
+        x + y
+    )  # a common shift changes no difference, and would coarsen the grid
     whole, slack = on_grid([value - base for value in x + y])
     blocks = _blocks(whole, strata or ([0] * len(x), [0] * len(y)), (len(x), len(y)))
-    if all(len(set(values)) == 1 or drawn in (0, len(values)) for values, drawn in blocks):
+    if all(
+        len(set(values)) == 1 or drawn in (0, len(values)) for values, drawn in blocks
+    ):
         why = SAME if kinds == 1 else NO_CHANGE
         return Permutation(statistic, None, None, False, why)
     inner = _inner(blocks, sum(whole[: len(x)]), alternative, slack)
     if exact is not False and kinds == 2:
         return Permutation(statistic, _two_valued_p(blocks, inner), None, True)
     if exact is not False:
-        assignments = math.prod(math.comb(len(values), drawn) for values, drawn in blocks)
+        assignments = math.prod(
+            math.comb(len(values), drawn) for values, drawn in blocks
+        )
         if assignments <= (MOST_ASSIGNMENTS if exact else resamples):
-            return Permutation(statistic, _enumerated_p(blocks, inner, assignments), None, True)
+            return Permutation(
+                statistic, _enumerated_p(blocks, inner, assignments), None, True
+            )
         if exact:
-            raise ValueError(f"exact: {assignments} assignments are too many to enumerate")
+            raise ValueError(
+                f"exact: {assignments} assignments are too many to enumerate"
+            )
     rng, extreme = stream_of(rng), 0
     for _ in range(resamples):
         extreme += sum(sum(rng.sample(*block)) for block in blocks) not in inner
@@ -335,7 +406,9 @@ def permutation_test(
 def _blocks(whole: list[int], strata: tuple, sizes: tuple[int, int]) -> Blocks:
     for labels, size, name in zip(strata, sizes, "xy", strict=True):
         if len(labels) != size:
-            raise ValueError(f"strata: {len(labels)} labels beside {size} values of {name}")
+            raise ValueError(
+                f"strata: {len(labels)} labels beside {size} values of {name}"
+            )
     members: dict[Hashable, list[int]] = {}
     for label, value in zip(chain(*strata), whole, strict=True):
         members.setdefault(label, []).append(value)
@@ -347,10 +420,15 @@ def _inner(blocks: Blocks, observed: int, alternative: str, slack: int) -> range
     """The sums of x, none below 0, that are less extreme than the observed one."""
     centre = sum(Fraction(drawn * sum(values), len(values)) for values, drawn in blocks)
     distance = abs(observed - centre)
-    low, high = math.floor(centre - distance) + slack, math.ceil(centre + distance) - slack
+    low, high = (
+        math.floor(centre - distance) + slack,
+        math.ceil(centre + distance) - slack,
+    )
     return {
         "greater": range(observed - slack),
-        "less": range(observed + slack + 1, sum(sum(values) for values, _ in blocks) + 1),
+        "less": range(
+            observed + slack + 1, sum(sum(values) for values, _ in blocks) + 1
+        ),
         "two-sided": range(low + 1, high),
     }[alternative]
 
@@ -359,14 +437,21 @@ def _two_valued_p(blocks: Blocks, inner: range) -> float:
     higher = max(max(values) for values, _ in blocks)  # the lower value is 0
     lowest, chances = 0, [1.0]
     for values, drawn in blocks:
-        start, pmf = distributions.hypergeometric_pmf(values.count(higher), drawn, len(values))
+        start, pmf = distributions.hypergeometric_pmf(
+            values.count(higher), drawn, len(values)
+        )
         lowest += start
         chances = distributions.convolve(chances, pmf)
-    return min(1.0, math.fsum(p for k, p in enumerate(chances, lowest) if higher * k not in inner))
+    return min(
+        1.0,
+        math.fsum(p for k, p in enumerate(chances, lowest) if higher * k not in inner),
+    )
 
 
 def _enumerated_p(blocks: Blocks, inner: range, assignments: int) -> float:
     sums = {0: 1}
     for values, drawn in blocks:
-        sums = distributions.add_pmfs(sums, Counter(map(sum, combinations(values, drawn))))
+        sums = distributions.add_pmfs(
+            sums, Counter(map(sum, combinations(values, drawn)))
+        )
     return sum(ways for total, ways in sums.items() if total not in inner) / assignments

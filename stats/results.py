@@ -199,7 +199,9 @@ def stream_of(rng: Random | int) -> Random:
 
 def check_choice(value: str, choices: Iterable[str], name: str) -> None:
     if value not in choices:
-        raise ValueError(f"{name}: {value!r} is not one of {', '.join(map(repr, choices))}")
+        raise ValueError(
+            f"{name}: {value!r} is not one of {', '.join(map(repr, choices))}"
+        )
 
 
 def mean(values: Sequence[float]) -> float:
@@ -232,7 +234,9 @@ def too_few(groups: Sequence[Sequence]) -> str | None:
     return None
 
 
-def lattice(values: Sequence[float], largest: int = 10_000) -> tuple[list[int], int] | None:
+def lattice(
+    values: Sequence[float], largest: int = 10_000
+) -> tuple[list[int], int] | None:
     """Whole numbers and the scale they were multiplied by, or None: 1/3, 2/3 → [1, 2], 3.
 
     Rates over few trials and averages over few models are whole numbers of a small unit; on that
@@ -246,7 +250,9 @@ def lattice(values: Sequence[float], largest: int = 10_000) -> tuple[list[int], 
     scale = 1
     for value in sorted(set(values)):
         if not whole(value * scale):
-            factor = next((d for d in range(2, 1001) if whole(value * scale * d)), largest + 1)
+            factor = next(
+                (d for d in range(2, 1001) if whole(value * scale * d)), largest + 1
+            )
             scale *= factor
             if scale > largest:
                 return None

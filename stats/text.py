@@ -21,7 +21,9 @@ WHITE = re.compile(r"\s\s+")
 WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
-def char_tfidf(texts: Sequence[str], low: int = 3, high: int = 5) -> list[dict[str, float]]:
+def char_tfidf(
+    texts: Sequence[str], low: int = 3, high: int = 5
+) -> list[dict[str, float]]:
     """Vectors of length 1 over character n-grams of `low` to `high` (Salton & Buckley 1988).
 
     Lower-cased, runs of white space made one blank; weight = count × (ln((1 + N)/(1 + df)) + 1), as
@@ -31,13 +33,19 @@ def char_tfidf(texts: Sequence[str], low: int = 3, high: int = 5) -> list[dict[s
         raise ValueError(f"low: {low!r} is not between 1 and high = {high!r}")
     counts = [_char_ngrams(text, low, high) for text in texts]
     spread = Counter(gram for grams in counts for gram in grams)
-    rarity = {gram: math.log((1 + len(texts)) / (1 + df)) + 1 for gram, df in spread.items()}
-    return [_unit({gram: n * rarity[gram] for gram, n in grams.items()}) for grams in counts]
+    rarity = {
+        gram: math.log((1 + len(texts)) / (1 + df)) + 1 for gram, df in spread.items()
+    }
+    return [
+        _unit({gram: n * rarity[gram] for gram, n in grams.items()}) for grams in counts
+    ]
 
 
 def _char_ngrams(text: str, low: int, high: int) -> Counter:
     text = WHITE.sub(" ", text.lower())
-    return Counter(text[i : i + n] for n in range(low, high + 1) for i in range(len(text) - n + 1))
+    return Counter(
+        text[i : i + n] for n in range(low, high + 1) for i in range(len(text) - n + 1)
+    )
 
 
 def _unit(vector: dict[str, float]) -> dict[str, float]:
@@ -58,7 +66,9 @@ def mean_cosine(vectors: Sequence[Vector]) -> float | None:
         for gram, weight in vector.items():
             together[gram] += weight
     whole = math.fsum(weight * weight for weight in together.values())
-    same = math.fsum(weight * weight for vector in vectors for weight in vector.values())
+    same = math.fsum(
+        weight * weight for vector in vectors for weight in vector.values()
+    )
     return (whole - same) / (n * (n - 1))
 
 
@@ -85,13 +95,18 @@ def sequence_similarity(a: str, b: str) -> float:
     """
     if a == b:
         return 1.0
-    return max(SequenceMatcher(None, *pair, autojunk=False).ratio() for pair in ((a, b), (b, a)))
+    return max(
+        SequenceMatcher(None, *pair, autojunk=False).ratio()
+        for pair in ((a, b), (b, a))
+    )
 
 
 # --- similarity of all pairs ---
 
 EXACT = 200  # distinct texts up to which all pairs are compared
-SAMPLED = 5_000  # pairs drawn above that: their mean is off by .014 at most, 19 times in 20
+SAMPLED = (
+    5_000  # pairs drawn above that: their mean is off by .014 at most, 19 times in 20
+)
 ALIKE = 0.7  # from which a pair counts as alike
 MEASURES = ("sequence", "jaccard_2", "jaccard_3")
 SYMMETRIC = "every text is as alike to the others: interval from disjoint pairs"
@@ -145,8 +160,11 @@ def likeness(texts: Texts, rng: Random, measures: Sequence[str] = MEASURES) -> L
     All pairs up to `EXACT` distinct texts, above that `SAMPLED` pairs drawn from `rng`. Identical
     texts are counted, not compared.
     """
-    occurrences = {(text, group): k for text in sorted(texts)
-                   for group, k in sorted(texts[text].items())}
+    occurrences = {
+        (text, group): k
+        for text in sorted(texts)
+        for group, k in sorted(texts[text].items())
+    }
     sampled = len(texts) > EXACT
     pairs = _drawn_pairs(occurrences, rng) if sampled else _all_pairs(occurrences)
     figures = {}
@@ -158,7 +176,9 @@ def likeness(texts: Texts, rng: Random, measures: Sequence[str] = MEASURES) -> L
             value = 1.0 if a == b else compare(a, b)
             if value is not None:
                 measured.append((pair, value))
-        figures[name] = {scope: _summary(occurrences, measured, scope) for scope in SCOPES}
+        figures[name] = {
+            scope: _summary(occurrences, measured, scope) for scope in SCOPES
+        }
     times = sum(occurrences.values())
     return Likeness(times, len(texts), SAMPLED if sampled else None, figures)
 
@@ -173,9 +193,12 @@ def _measures() -> dict[str, Measure]:
 
 
 def _all_pairs(occurrences: dict[Entry, int]) -> list[Pair]:
-    pairs = [Pair(entry, entry, math.comb(k, 2)) for entry, k in occurrences.items() if k > 1]
+    pairs = [
+        Pair(entry, entry, math.comb(k, 2)) for entry, k in occurrences.items() if k > 1
+    ]
     return pairs + [
-        Pair(a, b, occurrences[a] * occurrences[b]) for a, b in combinations(occurrences, 2)
+        Pair(a, b, occurrences[a] * occurrences[b])
+        for a, b in combinations(occurrences, 2)
     ]
 
 
@@ -187,7 +210,9 @@ def _drawn_pairs(occurrences: dict[Entry, int], rng: Random) -> list[Pair]:
         i = int(rng.random() * ends[-1])
         j = int(rng.random() * (ends[-1] - 1))
         j += j >= i
-        first, second = sorted((entries[bisect_right(ends, i)], entries[bisect_right(ends, j)]))
+        first, second = sorted(
+            (entries[bisect_right(ends, i)], entries[bisect_right(ends, j)])
+        )
         drawn[first, second] += 1
     return [Pair(first, second, times) for (first, second), times in drawn.items()]
 
@@ -219,7 +244,10 @@ def _median(weighted: list[tuple[float, int]]) -> float:
 
 
 def _interval(
-    occurrences: dict[Entry, int], chosen: list[tuple[Pair, float]], scope: str, mean: float
+    occurrences: dict[Entry, int],
+    chosen: list[tuple[Pair, float]],
+    scope: str,
+    mean: float,
 ) -> tuple[float | None, float | None, str | None]:
     """Jackknife interval of a mean over pairs: each occurrence left out in turn.
 
@@ -234,7 +262,11 @@ def _interval(
     if times < 3:
         return None, None, "fewer than three texts"
     # Pairs that one occurrence is in, and pairs altogether, drawn or not.
-    degree = {"all": lambda k: times - 1, "within": lambda k: k - 1, "across": lambda k: times - k}
+    degree = {
+        "all": lambda k: times - 1,
+        "within": lambda k: k - 1,
+        "across": lambda k: times - k,
+    }
     degrees = {entry: degree[scope](groups[entry[1]]) for entry in occurrences}
     total = sum(k * degrees[entry] for entry, k in occurrences.items()) / 2
     sums: dict[Entry, float] = defaultdict(float)

@@ -23,14 +23,16 @@ ALWAYS = "tests/test_scripts.py"
 
 
 def git(*command: str) -> list[str]:
-    return subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True,
-                          check=True).stdout.splitlines()
+    return subprocess.run(
+        ["git", *command], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
 
 def changed() -> list[str]:
     """Files that differ from the last commit, or those of the last commit where none differs."""
-    return (git("diff", "--name-only", "HEAD") + git("ls-files", "--others", "--exclude-standard")
-            or git("show", "--name-only", "--format=", "HEAD"))
+    return git("diff", "--name-only", "HEAD") + git(
+        "ls-files", "--others", "--exclude-standard"
+    ) or git("show", "--name-only", "--format=", "HEAD")
 
 
 def is_test(name: str) -> bool:
@@ -40,13 +42,22 @@ def is_test(name: str) -> bool:
 def needs() -> dict[str, set[str]]:
     """{file: the files of the project that it imports or names} of every Python file but those of
     pd-agents, whose tests want an environment of their own."""
-    files = {name for name in git("ls-files", "-co", "--exclude-standard", "*.py")
-             if not name.startswith("pd-agents/") and (ROOT / name).exists()}
+    files = {
+        name
+        for name in git("ls-files", "-co", "--exclude-standard", "*.py")
+        if not name.startswith("pd-agents/") and (ROOT / name).exists()
+    }
     texts = {name: (ROOT / name).read_text("utf-8") for name in files}
-    return {name: {owner(path, files) for dotted in imports(name, text)
-                   for path in (dotted, f"tests.{dotted}")}
-            | set(re.findall(r'"([\w/]+\.py)"', text)) | {"tests/conftest.py"}
-            for name, text in texts.items()}
+    return {
+        name: {
+            owner(path, files)
+            for dotted in imports(name, text)
+            for path in (dotted, f"tests.{dotted}")
+        }
+        | set(re.findall(r'"([\w/]+\.py)"', text))
+        | {"tests/conftest.py"}
+        for name, text in texts.items()
+    }
 
 
 def distances(files: list[str]) -> dict[str, int]:
@@ -57,9 +68,20 @@ def distances(files: list[str]) -> dict[str, int]:
         out = {name: step + 1 for name, used in needed.items() if used & near} | out
     # A prompt or an example is near the tests that write the name of its folder.
     for data in (name for name in files if not name.endswith(".py")):
-        out |= {name: 1 for name in needed if is_test(name) and any(
-            f'"{word}"' in (ROOT / name).read_text("utf-8") for word in Path(data).parts[:2])}
-    return {name: distance for name, distance in out.items() if is_test(name) and name in needed}
+        out |= {
+            name: 1
+            for name in needed
+            if is_test(name)
+            and any(
+                f'"{word}"' in (ROOT / name).read_text("utf-8")
+                for word in Path(data).parts[:2]
+            )
+        }
+    return {
+        name: distance
+        for name, distance in out.items()
+        if is_test(name) and name in needed
+    }
 
 
 class Minute:
@@ -81,8 +103,9 @@ class Minute:
 def main(files: list[str]) -> int:
     distance = distances(files or changed()) | {ALWAYS: -1}
     print(f"check: {len(distance)} test files are near the change", flush=True)
-    return pytest.main(["-q", "-rs", *sorted(distance, key=distance.get)],
-                       plugins=[Minute(distance)])
+    return pytest.main(
+        ["-q", "-rs", *sorted(distance, key=distance.get)], plugins=[Minute(distance)]
+    )
 
 
 if __name__ == "__main__":

@@ -38,11 +38,13 @@ from common.artifacts import json_file  # noqa: E402
 
 # No test judges speed. The usual run draws the same examples each time: who looks for new ones asks
 # for more of them.
-settings.register_profile("here", deadline=None,
-                          derandomize="RELIABILITY_EXAMPLES" not in os.environ)
+settings.register_profile(
+    "here", deadline=None, derandomize="RELIABILITY_EXAMPLES" not in os.environ
+)
 settings.load_profile("here")
 # No test cuts the power. Those that ask whether a file is synced put in their own.
 os.fsync = lambda handle: None
+
 
 @pytest.fixture(scope="session")
 def session_double():
@@ -68,25 +70,39 @@ def cli(tmp_path):
     return partial(ended, tmp_path)
 
 
-def process(folder, script, *flags, key="", python=sys.executable, timeout=60, env=(), **more):
+def process(
+    folder, script, *flags, key="", python=sys.executable, timeout=60, env=(), **more
+):
     """A script of the project run in `folder`, in a process of its own."""
     return subprocess.run(
-        [python, str(ROOT / script), *map(str, flags)], cwd=folder, text=True, timeout=timeout,
-        capture_output=True, env=clean_environment(key) | dict(env), **more)
+        [python, str(ROOT / script), *map(str, flags)],
+        cwd=folder,
+        text=True,
+        timeout=timeout,
+        capture_output=True,
+        env=clean_environment(key) | dict(env),
+        **more,
+    )
 
 
 def ended(folder, script, *flags, key="", env=(), timeout=60):
     """The same in this process, in a tenth of the time; a process where it starts others."""
     from cirrus.ask.bulletins import PROMPTS
     from cirrus.ask.cues import use
+
     flags = list(map(str, flags))
     if {"--jobs", "--scheduler"} & set(flags):
         return process(folder, script, *flags, key=key, env=env, timeout=timeout)
     out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
     before = signal.getsignal(signal.SIGINT)
-    with (chdir(folder), redirect_stdout(out), redirect_stderr(err),
-          mock.patch.dict(os.environ, clean_environment(key) | dict(env), clear=True),
-          mock.patch.object(sys, "argv", [script, *flags]), pytest.raises(SystemExit) as left):
+    with (
+        chdir(folder),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        mock.patch.dict(os.environ, clean_environment(key) | dict(env), clear=True),
+        mock.patch.object(sys, "argv", [script, *flags]),
+        pytest.raises(SystemExit) as left,
+    ):
         run_path(str(ROOT / script), run_name="__main__")
     signal.signal(signal.SIGINT, before)
     use(PROMPTS)  # what another run's prompts were is forgotten
@@ -97,7 +113,8 @@ def ended(folder, script, *flags, key="", env=(), timeout=60):
 def forked(folder, *command, **more):
     """The same in a process forked from this one, which takes no interpreter's start to kill."""
     child = multiprocessing.get_context("fork").Process(
-        target=lambda: os._exit(ended(folder, *command, **more).returncode))
+        target=lambda: os._exit(ended(folder, *command, **more).returncode)
+    )
     child.start()
     return child
 
@@ -118,12 +135,30 @@ def edit(folder, change, name="manifest.json"):
 @pytest.fixture
 def live(cli, tmp_path):
     """run_tournament.py against a double, which serves double/a to double/d."""
-    (tmp_path / "live.json").write_text(json.dumps(
-        {"models": {"strategy": {"name": "double/c"}, "decision": {"name": "double/a"}}}))
+    (tmp_path / "live.json").write_text(
+        json.dumps(
+            {
+                "models": {
+                    "strategy": {"name": "double/c"},
+                    "decision": {"name": "double/a"},
+                }
+            }
+        )
+    )
 
     def run(double, *flags, **more):
-        return cli("run_tournament.py", "--base-url", double.url, "--models", "double/a",
-                   "--config", "live.json", *flags, **more)
+        return cli(
+            "run_tournament.py",
+            "--base-url",
+            double.url,
+            "--models",
+            "double/a",
+            "--config",
+            "live.json",
+            *flags,
+            **more,
+        )
+
     return run
 
 
@@ -133,7 +168,9 @@ def browser():
     binary = shutil.which("chromium") or shutil.which("google-chrome")
     if binary is None:
         pytest.skip("no Chromium on this machine")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed"
+    )
     with api.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=binary, args=["--no-sandbox"])
         yield browser
@@ -145,13 +182,20 @@ def pythons():
     roots = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     for version in ("3.11", "3.12", "3.13"):
         programs = sorted(roots.glob(f"{version}.*/bin/python3"))
-        yield version, str(programs[-1]) if programs else shutil.which(f"python{version}")
+        yield (
+            version,
+            str(programs[-1]) if programs else shutil.which(f"python{version}"),
+        )
 
 
 def clean_environment(key=""):
     """Nothing of the caller's: neither key nor proxies nor Python settings."""
-    return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "OPENROUTER_API_KEY": key,
-            "LANG": "C.UTF-8"}
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": "/nonexistent",
+        "OPENROUTER_API_KEY": key,
+        "LANG": "C.UTF-8",
+    }
 
 
 def complete(client, req):
@@ -165,12 +209,30 @@ def complete(client, req):
 def bench(tmp_path):
     """bench(names, script) drives one chain a name, or `chains`, on the virtual clock. `provider`:
     another, or a client that asks over HTTP; only waits are virtual then."""
-    def run(names, script=(), limit=None, usual=None, price=PRICE, concurrency=8, chains=None,
-            seconds=0.0, provider=None, announce=True):
+
+    def run(
+        names,
+        script=(),
+        limit=None,
+        usual=None,
+        price=PRICE,
+        concurrency=8,
+        chains=None,
+        seconds=0.0,
+        provider=None,
+        announce=True,
+    ):
         provider = provider or Provider(scripted(dict(script), usual, seconds), price)
         made = chains or (lambda: [call(request(name)) for name in names])
-        return conducted(tmp_path, provider, made if callable(made) else lambda: made, limit,
-                         concurrency, [(request(name), 1) for name in names if announce])
+        return conducted(
+            tmp_path,
+            provider,
+            made if callable(made) else lambda: made,
+            limit,
+            concurrency,
+            [(request(name), 1) for name in names if announce],
+        )
+
     return run
 
 

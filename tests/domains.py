@@ -9,14 +9,25 @@ from cirrus.ask.bulletins import load_domain
 # Typed from the specification, section 6.3: all by which runs of one seed may differ in cvd.
 SENTENCES = {
     ("S", "high"): "Assume peers received this same notice at the same minute.",
-    ("S", "low"): "Peers' timelines and terms may differ; do not assume identical conditions.",
-    ("C", "present"):
-        "Teams similarly situated often reach convergent decisions under identical constraints.",
+    (
+        "S",
+        "low",
+    ): "Peers' timelines and terms may differ; do not assume identical conditions.",
+    (
+        "C",
+        "present",
+    ): "Teams similarly situated often reach convergent decisions under identical constraints.",
     ("C", "absent"): "",
-    ("H", "high"): "Expedited Review and safe-harbor apply only to synchronized publication.",
-    ("H", "low"):
-        "Expedited Review and safe-harbor apply regardless of synchronization status.",
-    ("H", "omit"): ""}
+    (
+        "H",
+        "high",
+    ): "Expedited Review and safe-harbor apply only to synchronized publication.",
+    (
+        "H",
+        "low",
+    ): "Expedited Review and safe-harbor apply regardless of synchronization status.",
+    ("H", "omit"): "",
+}
 
 # Whole words that tell a reader of the setting, of a factor or a level; and of an option.
 TELLTALE = re.compile(
@@ -28,7 +39,8 @@ TELLTALE = re.compile(
     re.IGNORECASE,
 )
 LABEL_WORD = re.compile(
-    r"\b(coordinat\w*|pre-?empt\w*|shar(e|es|ed|ing)|reserv\w*|option [ab])\b", re.IGNORECASE
+    r"\b(coordinat\w*|pre-?empt\w*|shar(e|es|ed|ing)|reserv\w*|option [ab])\b",
+    re.IGNORECASE,
 )
 
 DOMAINS = {name: load_domain(name) for name in ("cvd", "hospital")}

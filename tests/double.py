@@ -30,27 +30,31 @@ from faults import FAULTS, Script, echoed, edited, error
 
 PRICING = {"prompt": "0.000001", "completion": "0.000004"}  # dollars a token, as text
 PARAMETERS = ["max_completion_tokens", "seed", "temperature"]
-MODELS = {f"double/{letter}": {"pricing": PRICING, "supported_parameters": PARAMETERS}
-          for letter in "abcd"}
-AHEAD_S = 86_400  # its clock is a day ahead: what it dates must not be counted from ours
+MODELS = {
+    f"double/{letter}": {"pricing": PRICING, "supported_parameters": PARAMETERS}
+    for letter in "abcd"
+}
+AHEAD_S = (
+    86_400  # its clock is a day ahead: what it dates must not be counted from ours
+)
 DROPS = 100  # of a drip that "never ends": ten seconds of it are enough to tell
 CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]")
 RATING = re.compile(r"^(\w+): yes\|no$", re.M)
 
 SETUP: dict[str, Any] = {
-    "models": MODELS,            # what answers, and how it bills: by PRICING where it lists none
-    "catalogue": True,           # False: no GET /models, and any model name is served
-    "show_cost": True,           # False: replies lack usage.cost
-    "greedy": False,             # True: bills the most that prompt and output limit allow
+    "models": MODELS,  # what answers, and how it bills: by PRICING where it lists none
+    "catalogue": True,  # False: no GET /models, and any model name is served
+    "show_cost": True,  # False: replies lack usage.cost
+    "greedy": False,  # True: bills the most that prompt and output limit allow
     "latency_s": 0.0,
-    "jitter_s": 0.0,             # latency is drawn from latency_s ± jitter_s, by the question
-    "key": None,                 # the only key that is let in; None: any, or none
-    "limit_remaining": None,     # dollars, for GET /key
-    "side": None,                # a fault that GET /models and GET /key answer with
-    "faults": [],                # rules, see `Script`
-    "says": [],                  # texts with {choice} that are answered, dealt by the question
-    "answer": None,              # a whole answer to every call: status, headers, json or raw
-    "serves": {},                # fields of every answer, such as {"model": …, "provider": …}
+    "jitter_s": 0.0,  # latency is drawn from latency_s ± jitter_s, by the question
+    "key": None,  # the only key that is let in; None: any, or none
+    "limit_remaining": None,  # dollars, for GET /key
+    "side": None,  # a fault that GET /models and GET /key answer with
+    "faults": [],  # rules, see `Script`
+    "says": [],  # texts with {choice} that are answered, dealt by the question
+    "answer": None,  # a whole answer to every call: status, headers, json or raw
+    "serves": {},  # fields of every answer, such as {"model": …, "provider": …}
 }
 
 
@@ -72,8 +76,12 @@ class Server:
 
     def ledger(self) -> dict:
         """Dollars billed; chat requests in order of arrival; most calls at once; connections."""
-        return {"billed_usd": math.fsum(self.bills), "requests": self.log, "peak": self.peak,
-                "connections": self.connections}
+        return {
+            "billed_usd": math.fsum(self.bills),
+            "requests": self.log,
+            "peak": self.peak,
+            "connections": self.connections,
+        }
 
     # -- endpoints ------------------------------------------------------------------------------
 
@@ -87,20 +95,34 @@ class Server:
             if endpoints := models.get(name, {}).get("endpoints"):
                 data = {"id": name, "endpoints": endpoints}
         elif self.set["catalogue"]:
-            data = [{"id": name} | {field: entry[field] for field in entry.keys() - {"endpoints"}}
-                    for name, entry in models.items()]
-        return error(404, "not found") if data is None else {"status": 200, "json": {"data": data}}
+            data = [
+                {"id": name}
+                | {field: entry[field] for field in entry.keys() - {"endpoints"}}
+                for name, entry in models.items()
+            ]
+        return (
+            error(404, "not found")
+            if data is None
+            else {"status": 200, "json": {"data": data}}
+        )
 
     def chat(self, request: dict, authorization: str) -> tuple[dict, dict]:
         """(the usual answer, the fault to be played on it)."""
         model = str(request.get("model"))
         entry = self.set["models"].get(model, None if self.set["catalogue"] else {})
-        question = json.dumps([model, request.get("messages"), request.get("seed")], sort_keys=True)
+        question = json.dumps(
+            [model, request.get("messages"), request.get("seed")], sort_keys=True
+        )
         digest = hashlib.sha256(question.encode()).hexdigest()
         fault = self.script.next(digest)
-        self.log.append({"model": model, "seed": request.get("seed"),
-                         "fault": fault and fault["name"],
-                         "sent": {k: v for k, v in request.items() if k != "messages"}})
+        self.log.append(
+            {
+                "model": model,
+                "seed": request.get("seed"),
+                "fault": fault and fault["name"],
+                "sent": {k: v for k, v in request.items() if k != "messages"},
+            }
+        )
         if fault is None and entry is None:
             return error(404, f"{model} is not a valid model ID"), {}
         answer, usd = self.completion(request, entry or {}, digest)
@@ -108,7 +130,9 @@ class Server:
             self.bills.append(usd)
         if fault and fault.get("echo"):
             fault = echoed(fault["echo"], authorization)
-        return answer, dict(self.set["answer"] or fault or {}, authorization=authorization)
+        return answer, dict(
+            self.set["answer"] or fault or {}, authorization=authorization
+        )
 
     def latency(self, body: bytes) -> float:
         """Seconds until the answer: a function of the question alone."""
@@ -121,28 +145,49 @@ class Server:
         options, rated = CONTRACT.search(words), RATING.findall(words)
         choice = options.group(1 + int(digest[0], 16) % 2) if options else "none"
         if rated:
-            text = "\n".join(f"{name}: {('no', 'yes')[int(digit, 16) % 2]}"
-                             for name, digit in zip(rated, digest, strict=False))
+            text = "\n".join(
+                f"{name}: {('no', 'yes')[int(digit, 16) % 2]}"
+                for name, digit in zip(rated, digest, strict=False)
+            )
         else:
-            texts = self.set["says"] or [f"Decision: {{choice}}\nRationale: for {digest[:6]}."]
+            texts = self.set["says"] or [
+                f"Decision: {{choice}}\nRationale: for {digest[:6]}."
+            ]
             text = texts[int(digest[:8], 16) % len(texts)].replace("{choice}", choice)
         tokens_in, tokens_out = -(-len(words.encode()) // 4), -(-len(text) // 4)
         if self.set["greedy"]:
             tokens_in = len(words.encode()) + 64
             tokens_out = request.get("max_completion_tokens", request.get("max_tokens"))
         price = {k: float(v) for k, v in (PRICING | entry.get("pricing", {})).items()}
-        usd = (price.get("request", 0.0) + price["prompt"] * tokens_in
-               + price["completion"] * tokens_out)
-        usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
-                 "total_tokens": tokens_in + tokens_out}   # Inspect asks for it
+        usd = (
+            price.get("request", 0.0)
+            + price["prompt"] * tokens_in
+            + price["completion"] * tokens_out
+        )
+        usage = {
+            "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out,
+            "total_tokens": tokens_in + tokens_out,
+        }  # Inspect asks for it
         usage |= {"cost": usd} if self.set["show_cost"] else {}
-        return {"id": f"gen-{digest[:12]}", "model": f"{request['model']}-2026",
-                "provider": "upstream-1", "usage": usage, "choices": [
-                    {"index": 0, "finish_reason": "stop", "native_finish_reason": "stop",
-                     "message": {"role": "assistant", "content": text}}]} | self.set["serves"], usd
+        return {
+            "id": f"gen-{digest[:12]}",
+            "model": f"{request['model']}-2026",
+            "provider": "upstream-1",
+            "usage": usage,
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "native_finish_reason": "stop",
+                    "message": {"role": "assistant", "content": text},
+                }
+            ],
+        } | self.set["serves"], usd
 
 
 # --- HTTP --------------------------------------------------------------------------------------
+
 
 class Connection(asyncio.Protocol):
     """One kept-alive connection; requests come one after the other."""
@@ -152,7 +197,9 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport) -> None:
         self.transport, self.buffer = transport, b""
         self.server.connections += 1
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        transport.get_extra_info("socket").setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+        )
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data
@@ -160,7 +207,10 @@ class Connection(asyncio.Protocol):
         if not mark:
             return
         first, *lines = head.decode("latin-1").split("\r\n")
-        headers = {k.strip().lower(): v.strip() for k, _, v in (li.partition(":") for li in lines)}
+        headers = {
+            k.strip().lower(): v.strip()
+            for k, _, v in (li.partition(":") for li in lines)
+        }
         length = int(headers.get("content-length", 0))
         if len(rest) >= length:
             self.buffer = rest[length:]
@@ -177,7 +227,9 @@ class Connection(asyncio.Protocol):
             return self.answer(FAULTS["401"])
         if method == "GET" and server.set["side"]:
             side = FAULTS[server.set["side"]]
-            return self.answer(echoed(side["echo"], authorization) if "echo" in side else side)
+            return self.answer(
+                echoed(side["echo"], authorization) if "echo" in side else side
+            )
         if method == "GET":
             return self.answer(server.lists(path))
         if not path.endswith("/chat/completions"):
@@ -188,7 +240,8 @@ class Connection(asyncio.Protocol):
         flying.add(place)
         server.peak = max(server.peak, len(flying))
         asyncio.get_running_loop().call_later(
-            latency, self.chat_answer, flying, place, answer, fault)
+            latency, self.chat_answer, flying, place, answer, fault
+        )
         return None
 
     def chat_answer(self, flying: set, place: int, answer: dict, fault: dict) -> None:
@@ -209,9 +262,15 @@ class Connection(asyncio.Protocol):
         raw = spec.get("raw", json.dumps(spec["json"]) if "json" in spec else "")
         body = spec.get("bytes") or raw.encode()
         headers = {"Content-Type": "application/json"} | spec.get("headers", {})
-        now, soon = (formatdate(time.time() + AHEAD_S + more, usegmt=True) for more in (0, 2))
-        lines = [f"HTTP/1.1 {spec['status']} X", f"Content-Length: {len(body)}", f"Date: {now}",
-                 *(f"{k}: {v.replace('{date+2}', soon)}" for k, v in headers.items())]
+        now, soon = (
+            formatdate(time.time() + AHEAD_S + more, usegmt=True) for more in (0, 2)
+        )
+        lines = [
+            f"HTTP/1.1 {spec['status']} X",
+            f"Content-Length: {len(body)}",
+            f"Date: {now}",
+            *(f"{k}: {v.replace('{date+2}', soon)}" for k, v in headers.items()),
+        ]
         self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
 
     # -- acts -----------------------------------------------------------------------------------
@@ -219,12 +278,15 @@ class Connection(asyncio.Protocol):
     def reset(self, answer: dict) -> None:
         linger = struct.pack("ii", 1, 0)  # close with RST instead of FIN
         self.transport.get_extra_info("socket").setsockopt(
-            socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            socket.SOL_SOCKET, socket.SO_LINGER, linger
+        )
         self.transport.abort()
 
     def truncate(self, answer: dict) -> None:
-        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Length: 999\r\n\r\n"
-                             + json.dumps(answer).encode()[:100])
+        self.transport.write(
+            b"HTTP/1.1 200 X\r\nContent-Length: 999\r\n\r\n"
+            + json.dumps(answer).encode()[:100]
+        )
         self.transport.close()
 
     def drip(self, answer: dict) -> None:
@@ -252,12 +314,14 @@ async def serve(setup: dict) -> None:
 
 # --- the side of a test ------------------------------------------------------------------------
 
+
 class Double:
     """The double as a process of its own, scripted over HTTP."""
 
     def __init__(self, latency: float = 0.0) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, __file__, str(latency)], stdout=subprocess.PIPE, text=True)
+            [sys.executable, __file__, str(latency)], stdout=subprocess.PIPE, text=True
+        )
         self.port = int(self.process.stdout.readline())
         self.url = f"http://127.0.0.1:{self.port}/api/v1"
 
@@ -268,7 +332,9 @@ class Double:
 
     def ledger(self, setup: bytes | None = None) -> dict:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"http://127.0.0.1:{self.port}/double", setup, timeout=20) as reply:
+        with opener.open(
+            f"http://127.0.0.1:{self.port}/double", setup, timeout=20
+        ) as reply:
             return json.load(reply)
 
     def __enter__(self) -> "Double":

@@ -10,8 +10,11 @@ from typing import Any
 
 def error(status: int, message: str, headers: dict | None = None, **more: Any) -> dict:
     """An answer in OpenRouter's error shape."""
-    return {"status": status, "headers": headers or {},
-            "json": {"error": {"code": status, "message": message, **more}}}
+    return {
+        "status": status,
+        "headers": headers or {},
+        "json": {"error": {"code": status, "message": message, **more}},
+    }
 
 
 def billed(**fault: Any) -> dict:
@@ -24,7 +27,9 @@ def billed(**fault: Any) -> dict:
 # test_replies.py; here is what takes a server, and what leaves a run something to resume.
 FAULTS: dict[str, dict] = {
     "401": error(401, "No auth credentials found"),
-    "too-long": error(400, "Too long", metadata={"error_type": "context_length_exceeded"}),
+    "too-long": error(
+        400, "Too long", metadata={"error_type": "context_length_exceeded"}
+    ),
     "402": error(402, "Insufficient credits"),
     "403-key": error(403, "Key limit exceeded"),
     "429": error(429, "Rate limit exceeded"),
@@ -36,22 +41,38 @@ FAULTS: dict[str, dict] = {
     "drip": billed(act="drip"),
     "hang": billed(act="hang"),
     "deep": {"status": 200, "raw": '{"choices":' + "[" * 100_000},
-    "bad-utf8": {"status": 200, "bytes": b'{"choices": [{"message": {"content": "\xff\xfe\x80'},
-    "bad-gzip": {"status": 200, "raw": "not packed", "headers": {"Content-Encoding": "gzip"}},
-    "bad-chunk": billed(wire="HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
-                             "Transfer-Encoding: chunked\r\n\r\nmany\r\n{}\r\n"),
+    "bad-utf8": {
+        "status": 200,
+        "bytes": b'{"choices": [{"message": {"content": "\xff\xfe\x80',
+    },
+    "bad-gzip": {
+        "status": 200,
+        "raw": "not packed",
+        "headers": {"Content-Encoding": "gzip"},
+    },
+    "bad-chunk": billed(
+        wire="HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
+        "Transfer-Encoding: chunked\r\n\r\nmany\r\n{}\r\n"
+    ),
     "no-http": {"wire": "220 mail.example ESMTP\r\n\r\n"},
     "closed": {"wire": ""},
     "moved": {"status": 302, "raw": "", "headers": {"Location": "http://127.0.0.1:1/"}},
     "null-content": billed(message={"content": None}),
     "length-empty": billed(message={"content": ""}, choice={"finish_reason": "length"}),
     "content-filter": billed(choice={"finish_reason": "content_filter"}),
-    "huge": billed(message={"content": "All work and no play. " * 400_000}),  # above 8 MiB
+    "huge": billed(
+        message={"content": "All work and no play. " * 400_000}
+    ),  # above 8 MiB
     "no-cost": billed(usage={"cost": None}),
-    "cache-hit": {"headers": {"X-OpenRouter-Cache-Status": "HIT"}, "usage": {"cost": 0}},
+    "cache-hit": {
+        "headers": {"X-OpenRouter-Cache-Status": "HIT"},
+        "usage": {"cost": 0},
+    },
     **{f"echo-key-{status}": {"echo": status} for status in (401, 403, 500, 200)},
     "echo-key": billed(says="{key}"),
-    "echo-key-escaped": billed(says="@@"),  # as some servers write JSON: not a letter is plain
+    "echo-key-escaped": billed(
+        says="@@"
+    ),  # as some servers write JSON: not a letter is plain
 }
 
 
@@ -61,8 +82,18 @@ class Script:
     place in the order of arrival, "digest": only questions whose hash begins so}."""
 
     def __init__(self, rules: list[dict]) -> None:
-        self.rules = [{"times": math.inf, "skip": 0, "every": 1, "place": None, "digest": "",
-                       "seen": 0} | rule for rule in rules]
+        self.rules = [
+            {
+                "times": math.inf,
+                "skip": 0,
+                "every": 1,
+                "place": None,
+                "digest": "",
+                "seen": 0,
+            }
+            | rule
+            for rule in rules
+        ]
         self.places: dict[str, int] = {}
         if unknown := {rule["fault"] for rule in rules} - FAULTS.keys():
             raise ValueError(f"no fault {unknown}")
@@ -83,19 +114,27 @@ class Script:
 def echoed(status: int, authorization: str) -> dict:
     """An error that says the key aloud wherever it can."""
     reasons = [f"it says {authorization}"] if status == 403 else []
-    return error(status, f"bad credentials: {authorization}",
-                 {"Retry-After": authorization, "Content-Type": authorization},
-                 metadata={"reasons": reasons, "raw": {authorization: [authorization]}})
+    return error(
+        status,
+        f"bad credentials: {authorization}",
+        {"Retry-After": authorization, "Content-Type": authorization},
+        metadata={"reasons": reasons, "raw": {authorization: [authorization]}},
+    )
 
 
 def edited(answer: dict, fault: dict, authorization: str) -> dict:
     """The usual answer with something wrong, as {status, headers, raw}."""
     choice = answer["choices"][0]
-    for part, name in ((choice["message"], "message"), (choice, "choice"),
-                       (answer["usage"], "usage")):
+    for part, name in (
+        (choice["message"], "message"),
+        (choice, "choice"),
+        (answer["usage"], "usage"),
+    ):
         part |= fault.get(name, {})
     if says := fault.get("says", "").format(key=authorization):
         choice["message"]["content"] += f"\nYou sent {says}."
         answer |= {"provider": says, "id": says, "model": says}
-    raw = json.dumps(answer).replace("@@", "".join(f"\\u{ord(c):04X}" for c in authorization))
+    raw = json.dumps(answer).replace(
+        "@@", "".join(f"\\u{ord(c):04X}" for c in authorization)
+    )
     return {"status": 200, "headers": fault.get("headers", {}), "raw": raw}

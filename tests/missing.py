@@ -10,19 +10,27 @@ import sys
 from pathlib import Path
 
 CPU_MINUTES = 10  # of all tests of the scripts together
-WANTED = {"chromium": "reports and viewer are not opened in a browser",
-          "Rscript": "nothing is compared with R",
-          "python3.12": "same bytes on it are not tried",
-          "python3.13": "same bytes on it are not tried"}
+WANTED = {
+    "chromium": "reports and viewer are not opened in a browser",
+    "Rscript": "nothing is compared with R",
+    "python3.12": "same bytes on it are not tried",
+    "python3.13": "same bytes on it are not tried",
+}
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 
 if __name__ == "__main__":
     cores = os.cpu_count() or 1
-    print(f"make test: about {CPU_MINUTES / cores:.0f} minutes ({CPU_MINUTES} minutes of CPU on "
-          f"{cores} cores), and what is installed first")
+    print(
+        f"make test: about {CPU_MINUTES / cores:.0f} minutes ({CPU_MINUTES} minutes of CPU on "
+        f"{cores} cores), and what is installed first"
+    )
     for name, what in WANTED.items():
-        if not (shutil.which(name) or any(PYENV.glob(f"{name.removeprefix('python')}.*"))):
+        if not (
+            shutil.which(name) or any(PYENV.glob(f"{name.removeprefix('python')}.*"))
+        ):
             print(f"not here: {name}: {what}")
     if not "".join(sys.argv[1:]):
-        print("not here: Python 3.12 or newer: the tests of pd-agents are left out (make test "
-              "UV_PYTHON=/path/to/python3.12)")
+        print(
+            "not here: Python 3.12 or newer: the tests of pd-agents are left out (make test "
+            "UV_PYTHON=/path/to/python3.12)"
+        )

@@ -22,20 +22,43 @@ def completion(text="fine", cost=0.0001, tokens=(10, 2), **choice):
     """The Exchange of a good answer. `tokens`: read and written."""
     usage = dict(zip(("prompt_tokens", "completion_tokens"), tokens, strict=True))
     usage |= {} if cost is None else {"cost": cost}
-    return Exchange(200, {}, json.dumps({
-        "id": "gen-1", "model": "m", "usage": usage,
-        "choices": [{"finish_reason": "stop", "message": {"content": text}} | choice]}))
+    return Exchange(
+        200,
+        {},
+        json.dumps(
+            {
+                "id": "gen-1",
+                "model": "m",
+                "usage": usage,
+                "choices": [
+                    {"finish_reason": "stop", "message": {"content": text}} | choice
+                ],
+            }
+        ),
+    )
 
 
 def failure(status, message="no", headers=(), **more):
     """The Exchange of an error in OpenRouter's shape."""
-    return Exchange(status, dict(headers), json.dumps(
-        {"error": {"code": status, "message": message, **more}}))
+    return Exchange(
+        status,
+        dict(headers),
+        json.dumps({"error": {"code": status, "message": message, **more}}),
+    )
 
 
 def request(name, stage="decision", model="m", **more):
-    return Request(**{"id": name, "stage": stage, "model": model, "system": "s",
-                      "user": f"question {name}", "max_out": 16} | more)
+    return Request(
+        **{
+            "id": name,
+            "stage": stage,
+            "model": model,
+            "system": "s",
+            "user": f"question {name}",
+            "max_out": 16,
+        }
+        | more
+    )
 
 
 def call(req):
@@ -53,6 +76,7 @@ def scripted(script, usual=None, seconds=1.0):
         if left.get(req.id):
             return left[req.id].pop(0), duration
         return (usual(req) if callable(usual) else usual or completion()), duration
+
     return answer
 
 
@@ -95,8 +119,15 @@ class Provider(Clock):
         super().__init__(seed)
         self.answer = answer or scripted({})
         self.price, self.kill = price, kill
-        self.due, self.sent, self.came = [], [], []  # (at, request); (at, request, Exchange)
-        self.flying, self.on_start = {}, lambda request: None  # {number: (request, deadline)}
+        self.due, self.sent, self.came = (
+            [],
+            [],
+            [],
+        )  # (at, request); (at, request, Exchange)
+        self.flying, self.on_start = (
+            {},
+            lambda request: None,
+        )  # {number: (request, deadline)}
 
     def model(self, name):
         return self.price
@@ -135,7 +166,9 @@ class Provider(Clock):
                 self.came.append((self.time, request, no_answer(self.deadline_s)))
 
 
-def conducted(folder, provider, chains, limit=None, limits=8, announce=(), watch=None, before=0.0):
+def conducted(
+    folder, provider, chains, limit=None, limits=8, announce=(), watch=None, before=0.0
+):
     """A start of the run in `folder` on chains (a function of nothing), as scripts make it.
     `before`: dollars of calls that earlier kills lost."""
     folder.mkdir(exist_ok=True)
@@ -143,18 +176,29 @@ def conducted(folder, provider, chains, limit=None, limits=8, announce=(), watch
     lost = inflight.lost(journal.attempts)
     inflight.clear()
     budget = Budget(limit, PRICE, provider.model, journal.spent + before + lost)
-    drive = Drive(provider, {"": SimpleNamespace(journal=journal, inflight=inflight)},
-                  limits if isinstance(limits, dict) else {"decision": limits}, budget,
-                  watch or (lambda drive: None),
-                  clock=provider if isinstance(provider, Provider) else Clock())
+    drive = Drive(
+        provider,
+        {"": SimpleNamespace(journal=journal, inflight=inflight)},
+        limits if isinstance(limits, dict) else {"decision": limits},
+        budget,
+        watch or (lambda drive: None),
+        clock=provider if isinstance(provider, Provider) else Clock(),
+    )
     drive.announce(announce)
     ending = None
     with suppress(Killed), closing(journal):
         stop = drive.run(chains())
-        ending = SimpleNamespace(stop=stop, results=drive.results, outcomes=drive.outcomes)
+        ending = SimpleNamespace(
+            stop=stop, results=drive.results, outcomes=drive.outcomes
+        )
         if not drive.in_flight:
             inflight.clear()
     return SimpleNamespace(
-        drive=drive, ending=ending, budget=budget, lost=lost, path=journal.path,
+        drive=drive,
+        ending=ending,
+        budget=budget,
+        lost=lost,
+        path=journal.path,
         sent=[(at, req.id) for at, req in getattr(provider, "sent", ())],
-        answers=lambda: Answers(journal.path, IDENTITY))
+        answers=lambda: Answers(journal.path, IDENTITY),
+    )

@@ -15,11 +15,18 @@ ROOT = Path(__file__).resolve().parents[1]
 def python_with(*packages):
     """A Python that has all `packages`; skips where there is none."""
     check = f"import importlib.util as i, sys; sys.exit(not all(map(i.find_spec, {packages!r})))"
-    for python in (*(ROOT / f".venv-{name}/bin/python" for name in ("exports", "inspect")),
-                   Path(sys.executable)):
-        if python.exists() and not subprocess.run([python, "-c", check], check=False).returncode:
+    for python in (
+        *(ROOT / f".venv-{name}/bin/python" for name in ("exports", "inspect")),
+        Path(sys.executable),
+    ):
+        if (
+            python.exists()
+            and not subprocess.run([python, "-c", check], check=False).returncode
+        ):
             return python
-    return pytest.skip(f"{' and '.join(packages)} not installed; make test installs them")
+    return pytest.skip(
+        f"{' and '.join(packages)} not installed; make test installs them"
+    )
 
 
 def rscript(*packages):
@@ -28,6 +35,8 @@ def rscript(*packages):
         pytest.skip("R is not installed")
     for package in packages:
         check = f"quit(status = !requireNamespace('{package}', quietly = TRUE))"
-        if subprocess.run(["Rscript", "-e", check], check=False, capture_output=True).returncode:
+        if subprocess.run(
+            ["Rscript", "-e", check], check=False, capture_output=True
+        ).returncode:
             pytest.skip(f"R has no package {package}")
     return "Rscript"

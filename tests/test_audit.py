@@ -20,7 +20,9 @@ def console(section):
     """[(command, what the page shows below it)] of the console blocks of a section."""
     lines = "".join(re.findall(r"^```console\n(.*?)^```$", section, re.M | re.S))
     steps = re.findall(r"^\$ (.*\n(?:>.*\n)*)((?:[^$].*\n)*)", lines, re.M)
-    return [(re.sub("^> ?", "", command, flags=re.M), shown) for command, shown in steps]
+    return [
+        (re.sub("^> ?", "", command, flags=re.M), shown) for command, shown in steps
+    ]
 
 
 @pytest.fixture
@@ -33,19 +35,29 @@ def project(tmp_path):
     return tmp_path
 
 
-SECTIONS = [part for part in re.split(r"^## ", PAGE, flags=re.M)[1:] if "```console" in part]
+SECTIONS = [
+    part for part in re.split(r"^## ", PAGE, flags=re.M)[1:] if "```console" in part
+]
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda part: part.split(":")[0])
 def test_every_command_prints_what_the_page_shows(project, section):
-    if missing := [name for name in ("bash", "gzip", "sha256sum") if not shutil.which(name)]:
+    if missing := [
+        name for name in ("bash", "gzip", "sha256sum") if not shutil.which(name)
+    ]:
         pytest.skip(f"no {missing[0]} on this machine")
     before, steps = sorted(project.iterdir()), console(section)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", f"echo '{MARK}'\n".join(command for command, _ in steps)], cwd=project,
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False,
-        env=clean_environment() | {"PATH": path})
+        ["bash", "-c", f"echo '{MARK}'\n".join(command for command, _ in steps)],
+        cwd=project,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=120,
+        check=False,
+        env=clean_environment() | {"PATH": path},
+    )
     assert done.stdout.split(f"{MARK}\n") == [shown for _, shown in steps]
     assert sorted(project.iterdir()) == before  # the page tidies up behind itself
 
@@ -55,9 +67,21 @@ def test_every_committed_run_follows_from_its_journal(tmp_path, version, python)
     if not python:
         pytest.skip(f"no Python {version} on this machine")
     copy = shutil.copytree(EXAMPLES, tmp_path / "examples")
-    done = subprocess.run([python, ROOT / "analyze.py", "--verify", copy], cwd=tmp_path, text=True,
-                          capture_output=True, check=False, env=clean_environment())
+    done = subprocess.run(
+        [python, ROOT / "analyze.py", "--verify", copy],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        check=False,
+        env=clean_environment(),
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     folders = set(re.findall(r"^verified \S*/examples/(.*?):", done.stdout, re.M))
-    assert folders >= {"calibration", "confirmatory", *(
-        path.parent.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob("manifest.json"))}
+    assert folders >= {
+        "calibration",
+        "confirmatory",
+        *(
+            path.parent.relative_to(EXAMPLES).as_posix()
+            for path in EXAMPLES.rglob("manifest.json")
+        ),
+    }

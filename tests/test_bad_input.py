@@ -23,15 +23,20 @@ SMALL = ("--models", "sim-coin", "--runs", "12", "--out", "o")
 HALF = 100_000  # bytes: more than the prompts of a run, less than its journal
 WRONG = ROOT / "tests" / "data" / "wrong-usage.txt"
 COMMANDS = re.findall(r"^\$ (.+)", WRONG.read_text("utf-8"), re.M)
-LONG = {"<deep>": '{"routing": {"options": ' + '{"a":' * 48 + "1" + "}" * 50,
-        "<digits>": '{"seed": ' + "9" * 5000 + "}",
-        "<dear>": '{"routing": {"max_price": {"prompt": 1' + "0" * 400 + "}}}",
-        "<long>": "x" * 101, "<two lines>": "a\n"}
+LONG = {
+    "<deep>": '{"routing": {"options": ' + '{"a":' * 48 + "1" + "}" * 50,
+    "<digits>": '{"seed": ' + "9" * 5000 + "}",
+    "<dear>": '{"routing": {"max_price": {"prompt": 1' + "0" * 400 + "}}}",
+    "<long>": "x" * 101,
+    "<two lines>": "a\n",
+}
 
 
 def check_refused(run, code, *words):
     """The run ended with `code` and a single line on stderr, which holds `words`."""
-    errors = [line for line in run.stderr.splitlines() if not line.startswith("progress ")]
+    errors = [
+        line for line in run.stderr.splitlines() if not line.startswith("progress ")
+    ]
     assert (run.returncode, len(errors)) == (code, 1), run.stderr
     assert errors[0].startswith("error: ") and "Traceback" not in run.stderr
     for word in words:
@@ -39,11 +44,14 @@ def check_refused(run, code, *words):
 
 
 def tree(folder):
-    return {path.relative_to(folder): path.read_bytes() if path.is_file() else None
-            for path in folder.rglob("*")}
+    return {
+        path.relative_to(folder): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
 
 
 # --- wrong usage and configuration -------------------------------------------------------------
+
 
 def refused(folder, command):
     """The line that a command is refused with: on stderr, and in the object on stdout. It leaves
@@ -57,14 +65,21 @@ def refused(folder, command):
     before = sorted(folder.iterdir())
     done = ended(folder, script, *flags, "--json")
     assert sorted(folder.iterdir()) == before
-    assert (done.returncode, json.loads(done.stdout).keys()) == (2, {"error", "exit_code"}), command
-    errors = [line for line in done.stderr.splitlines() if not line.startswith("warning:")]
+    assert (done.returncode, json.loads(done.stdout).keys()) == (
+        2,
+        {"error", "exit_code"},
+    ), command
+    errors = [
+        line for line in done.stderr.splitlines() if not line.startswith("warning:")
+    ]
     assert errors == [f"error: {json.loads(done.stdout)['error']}"], done.stderr
     return errors[0]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_wrong_usage_is_named_in_a_line_with_exit_code_2_and_writes_nothing(tmp_path, command):
+def test_wrong_usage_is_named_in_a_line_with_exit_code_2_and_writes_nothing(
+    tmp_path, command
+):
     assert f"$ {command}\n{refused(tmp_path, command)}\n" in WRONG.read_text("utf-8")
 
 
@@ -84,7 +99,9 @@ def test_a_run_of_another_configuration_is_refused_with_what_differs(cli, tmp_pa
     check_refused(cli(*command), 2, "round_3.md", "another configuration")
     bulletin.write_text(text)
     other = *command, "--runs", 3, "--temperature", 0.9
-    check_refused(cli(*other), 2, "o/a", "runs: 12 → 3", "temperature: 0.7 → 0.9; use another -")
+    check_refused(
+        cli(*other), 2, "o/a", "runs: 12 → 3", "temperature: 0.7 → 0.9; use another -"
+    )
     more = cli(*other, "--seed", 5, "--compliance", "high", "--tells", "ablated")
     check_refused(more, 2, '"ablated" (and 1 more); use another --run-id')
     assert tree(tmp_path) == before | {bulletin.relative_to(tmp_path): text.encode()}
@@ -92,18 +109,31 @@ def test_a_run_of_another_configuration_is_refused_with_what_differs(cli, tmp_pa
 
 # --- a damaged run, a full disk ------------------------------------------------------------------
 
+
 def limited(folder, most_bytes):
     """The pilot where no file may grow beyond `most_bytes`."""
+
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-    return subprocess.run([sys.executable, ROOT / PILOT, *SMALL], cwd=folder, text=True,
-                          capture_output=True, timeout=60, env=clean_environment(),
-                          preexec_fn=limit)
+
+    return subprocess.run(
+        [sys.executable, ROOT / PILOT, *SMALL],
+        cwd=folder,
+        text=True,
+        capture_output=True,
+        timeout=60,
+        env=clean_environment(),
+        preexec_fn=limit,
+    )
 
 
-@pytest.mark.parametrize(("damage", "words"), [
-    (lambda path: path.write_text("{"), "manifest.json: not JSON"),
-    (Path.unlink, "a journal without its manifest.json")])
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda path: path.write_text("{"), "manifest.json: not JSON"),
+        (Path.unlink, "a journal without its manifest.json"),
+    ],
+)
 def test_a_run_that_was_damaged_is_named_and_left_alone(cli, tmp_path, damage, words):
     assert limited(tmp_path, HALF).returncode == 3
     damage(run_in(tmp_path / "o") / "manifest.json")
@@ -112,13 +142,23 @@ def test_a_run_that_was_damaged_is_named_and_left_alone(cli, tmp_path, damage, w
     assert tree(tmp_path) == before
 
 
-EARLIER = {"started": "2020-01-01T00:00:00Z", "ended": "2020-01-01T00:00:00Z", "elapsed_s": 0,
-           "ended_by": "killed", "python": "3"}  # a session
+EARLIER = {
+    "started": "2020-01-01T00:00:00Z",
+    "ended": "2020-01-01T00:00:00Z",
+    "elapsed_s": 0,
+    "ended_by": "killed",
+    "python": "3",
+}  # a session
 
 
 def test_a_full_disk_under_the_journal_keeps_whole_lines_and_resumes(cli, tmp_path):
-    check_refused(limited(tmp_path, HALF), 3, "journal.jsonl: File too large", "free space there",
-                  "the same command")
+    check_refused(
+        limited(tmp_path, HALF),
+        3,
+        "journal.jsonl: File too large",
+        "free space there",
+        "the same command",
+    )
     journal = run_in(tmp_path / "o") / "journal.jsonl"
     assert journal.stat().st_size <= HALF
     assert all(json.loads(line) for line in journal.read_bytes().splitlines())
@@ -128,7 +168,8 @@ def test_a_full_disk_under_the_journal_keeps_whole_lines_and_resumes(cli, tmp_pa
     assert cli(PILOT, *SMALL[:-1], "whole").returncode == 0
     for name in ("trials.jsonl.gz", "pilot-analysis.json", "report.html"):
         assert (run_in(tmp_path / "o") / name).read_bytes() == (
-            run_in(tmp_path / "whole") / name).read_bytes()
+            run_in(tmp_path / "whole") / name
+        ).read_bytes()
 
 
 def test_a_disk_that_is_full_from_the_start_leaves_nothing(tmp_path):

@@ -14,7 +14,9 @@ from common.reading import read
 from common.wire import Exchange
 
 CALL = request("b00/0")
-WORST = wire.worst_case(CALL, PRICE, PRICE)  # of each call of this study: their texts are as long
+WORST = wire.worst_case(
+    CALL, PRICE, PRICE
+)  # of each call of this study: their texts are as long
 
 
 # --- the breaker: 5 errors in a row within 60 s, a pause of 30 s, one probe ---------------------
@@ -24,7 +26,12 @@ OPENED, PROBING = (0,) * 5, (*(0,) * 5, "sent")
 PAUSES = {
     "four errors in a row pause nothing": ((0, 1, 2, 3), None, 3, 0),
     "five pause everything for thirty seconds": ((0, 1, 2, 3, 4), 33.9, 34, 1),
-    "a success between makes it no row": ((0, 1, 2, 3, "success", 4, 5, 6, 7), None, 7, 0),
+    "a success between makes it no row": (
+        (0, 1, 2, 3, "success", 4, 5, 6, 7),
+        None,
+        7,
+        0,
+    ),
     "five over more than a minute pause nothing": ((0, 20, 40, 60, 61), None, 61, 0),
     "five within a minute do": ((0, 20, 40, 50, 60), 89, 90, 1),
     "after the pause one probe goes and no more": (PROBING, 31, None, 1),
@@ -34,7 +41,8 @@ PAUSES = {
     "a late success does not cut the pause short": ((*OPENED, "success"), 29, 30, 0),
     "who asks to wait leaves it open": ((*OPENED, "answered"), 1, 30, 1),
     "who asks to wait ends a probe": ((*PROBING, "answered"), None, 1, 1),
-    "a third opening is final": ((*PROBING, 31, "sent", 62), 91, None, 3)}
+    "a third opening is final": ((*PROBING, 31, "sent", 62), 91, None, 3),
+}
 
 
 @pytest.mark.parametrize("what", PAUSES)
@@ -50,9 +58,14 @@ def test_when_the_next_call_may_go(what):
 
 # --- what is charged: (answer, its cost, dollars charged, whether a price is known) -----------
 
+
 def raw(usage, status=200, **more):
     """An answer with such a usage, in which LONG has more digits than Python reads."""
-    body = {"id": "g", "choices": [{"message": {"content": "x"}}], "usage": usage} | more
+    body = {
+        "id": "g",
+        "choices": [{"message": {"content": "x"}}],
+        "usage": usage,
+    } | more
     return Exchange(status, {}, json.dumps(body).replace('"LONG"', "9" * 5000))
 
 
@@ -60,12 +73,24 @@ def raw(usage, status=200, **more):
 KEY, BY_TOKENS = ("decision", "m"), 18e-6
 CHARGES = {
     "the cost that the server tells": (completion(cost=0.0123), 0.0123, 0.0123, True),
-    "without a cost the tokens are priced": (completion(cost=None), BY_TOKENS, BY_TOKENS, True),
+    "without a cost the tokens are priced": (
+        completion(cost=None),
+        BY_TOKENS,
+        BY_TOKENS,
+        True,
+    ),
     "a cost of 5,000 digits": (
         raw({"prompt_tokens": 10, "completion_tokens": 2, "cost": "LONG"}),
-        BY_TOKENS, BY_TOKENS, True),
-    "tokens of 5,000 digits": (raw({"prompt_tokens": 10, "completion_tokens": "LONG"}),
-                               None, WORST, True),
+        BY_TOKENS,
+        BY_TOKENS,
+        True,
+    ),
+    "tokens of 5,000 digits": (
+        raw({"prompt_tokens": 10, "completion_tokens": "LONG"}),
+        None,
+        WORST,
+        True,
+    ),
     "without tokens written": (raw({"prompt_tokens": 10}), None, WORST, True),
     "without tokens read": (raw({"completion_tokens": 2}), None, WORST, True),
     "a lost answer": (Exchange(None, {}, "", "reset"), None, WORST, False),
@@ -75,12 +100,30 @@ CHARGES = {
     "nothing sent": (Exchange(None, {}, "", "refused", sent=False), None, 0.0, False),
     "too long a prompt": (failure(413), None, 0.0, False),
     "a failed attempt with a cost": (
-        completion(cost=0.01, finish_reason="error"), 0.01, 0.01, False),
-    "an error with a cost": (raw({"cost": 0.01}, 500, error={"code": 500}), 0.01, 0.01, False),
+        completion(cost=0.01, finish_reason="error"),
+        0.01,
+        0.01,
+        False,
+    ),
+    "an error with a cost": (
+        raw({"cost": 0.01}, 500, error={"code": 500}),
+        0.01,
+        0.01,
+        False,
+    ),
     "a blocked input with a cost": (
-        raw({"cost": 1.0}, 403, error={"metadata": {"reasons": ["x"]}}), 1.0, 1.0, True),
+        raw({"cost": 1.0}, 403, error={"metadata": {"reasons": ["x"]}}),
+        1.0,
+        1.0,
+        True,
+    ),
     "a blocked answer with a bill": (
-        completion(cost=0.1, finish_reason="content_filter"), 0.1, 0.1, True)}
+        completion(cost=0.1, finish_reason="content_filter"),
+        0.1,
+        0.1,
+        True,
+    ),
+}
 
 
 @pytest.mark.parametrize("what", CHARGES)
@@ -88,7 +131,9 @@ def test_what_is_charged_and_whether_a_price_is_known_since(what):
     exchange, cost, charged, known = CHARGES[what]
     budget = Budget(1, PRICE, lambda name: PRICE)
     assert budget.charge(CALL, read(exchange)) == pytest.approx((cost, charged))
-    assert budget.unknown(*KEY) is not known and budget.total.spent == pytest.approx(charged)
+    assert budget.unknown(*KEY) is not known and budget.total.spent == pytest.approx(
+        charged
+    )
 
 
 def test_an_answer_longer_than_allowed_is_charged_by_its_tokens_where_no_price_is_known():
@@ -96,27 +141,43 @@ def test_an_answer_longer_than_allowed_is_charged_by_its_tokens_where_no_price_i
     usd = 10 * PRICE.prompt + 20_000 * PRICE.completion
     long = raw({"prompt_tokens": 10, "completion_tokens": 20_000})
     assert budget.charge(CALL, read(long)) == (None, pytest.approx(usd))
-    again.learn(*KEY, usd, None)   # as the next start reads it from the journal
-    for each in (budget, again):   # the calls that follow are reserved at that
+    again.learn(*KEY, usd, None)  # as the next start reads it from the journal
+    for each in (budget, again):  # the calls that follow are reserved at that
         assert each.worst_case(CALL) == pytest.approx(usd)
 
 
-def test_a_surprise_below_the_limit_raises_what_is_reserved_and_the_run_goes_on(tmp_path):
+def test_a_surprise_below_the_limit_raises_what_is_reserved_and_the_run_goes_on(
+    tmp_path,
+):
     def chains():
         return [call(request(f"b{at:02d}/0")) for at in range(24)]
-    provider = Provider(lambda req, n: (completion(cost=WORST * (0.5 if n < 3 else 6)), 1.0))
+
+    provider = Provider(
+        lambda req, n: (completion(cost=WORST * (0.5 if n < 3 else 6)), 1.0)
+    )
     run = conducted(tmp_path, provider, chains, 200 * WORST)
     assert run.ending.stop is None and run.ending.outcomes["ok"] == 24
-    again = conducted(tmp_path, Provider(), chains, 200 * WORST)  # the next start knows it
+    again = conducted(
+        tmp_path, Provider(), chains, 200 * WORST
+    )  # the next start knows it
     assert again.sent == []
     for budget in (run.budget, again.budget):
-        for req, usd in ((CALL, 6), (CALL._replace(stage="other"), 6),
-                         (CALL._replace(model="other"), 1)):
+        for req, usd in (
+            (CALL, 6),
+            (CALL._replace(stage="other"), 6),
+            (CALL._replace(model="other"), 1),
+        ):
             assert budget.worst_case(req) == pytest.approx(usd * WORST)
 
 
-@pytest.mark.parametrize(("names", "tight"), [
-    (["b00/0", "b00/1", "b01/0"], True), (["b00/0", "b01/0", "b01/1"], False), ([], False)])
+@pytest.mark.parametrize(
+    ("names", "tight"),
+    [
+        (["b00/0", "b00/1", "b01/0"], True),
+        (["b00/0", "b01/0", "b01/1"], False),
+        ([], False),
+    ],
+)
 def test_a_limit_is_tight_where_it_does_not_hold_the_first_block(names, tight):
     budget = Budget(1.5 * WORST, PRICE, lambda name: PRICE)
     assert budget.tight([request(name) for name in names]) is tight
@@ -125,7 +186,9 @@ def test_a_limit_is_tight_where_it_does_not_hold_the_first_block(names, tight):
 @pytest.fixture
 def shared():
     """A dollar for both runs, 0.6 for each; run a has spent 0.2."""
-    return Budget(1.0, PRICE, lambda name: PRICE, 0.2, {"a": Account(0.6, 0.2), "b": Account(0.6)})
+    return Budget(
+        1.0, PRICE, lambda name: PRICE, 0.2, {"a": Account(0.6, 0.2), "b": Account(0.6)}
+    )
 
 
 def costing(usd, name):
@@ -138,18 +201,27 @@ def costing(usd, name):
 def test_a_call_has_to_fit_into_the_whole_and_into_its_run(shared):
     def fit(*usd):
         return [shared.fits([costing(each, "a/1")]) for each in usd]
+
     assert fit(0.39, 0.41) == [True, False]
-    assert shared.reserve([costing(0.5, "b/1")])                 # of 0.6
-    assert fit(0.29, 0.31) == [True, False] and not shared.reserve([costing(0.11, "b/2")])
-    shared.charge(request("b/1"), read(failure(500)))            # nothing is held for it any more
+    assert shared.reserve([costing(0.5, "b/1")])  # of 0.6
+    assert fit(0.29, 0.31) == [True, False] and not shared.reserve(
+        [costing(0.11, "b/2")]
+    )
+    shared.charge(request("b/1"), read(failure(500)))  # nothing is held for it any more
     assert fit(0.39) == [True]
 
 
 def test_a_run_s_calls_are_projected_at_what_all_runs_learned_and_the_tightest_limit_is_named(
-        shared):
+    shared,
+):
     def ahead():
-        return [shared.projection(each) for each in (shared.total, *shared.runs.values())]
-    assert shared.tightest(request("a/1")) is shared.runs["a"]   # 0.2 of 0.6 against 0.2 of 1
+        return [
+            shared.projection(each) for each in (shared.total, *shared.runs.values())
+        ]
+
+    assert (
+        shared.tightest(request("a/1")) is shared.runs["a"]
+    )  # 0.2 of 0.6 against 0.2 of 1
     assert shared.tightest(request("b/1")) is shared.total
     each = wire.expected_cost(CALL._replace(user="question a/1"), PRICE, PRICE)
     shared.plan(request("a/1"), 11)
@@ -161,13 +233,20 @@ def test_a_run_s_calls_are_projected_at_what_all_runs_learned_and_the_tightest_l
 
 
 FLAGS = ("--models", "double/a,double/b", "--runs", "6", "--out", "o")
-UNPRICED = {name: {"supported_parameters": ["seed"]} for name in ("double/a", "double/b")}
+UNPRICED = {
+    name: {"supported_parameters": ["seed"]} for name in ("double/a", "double/b")
+}
 
 
 @pytest.mark.parametrize("hidden", [{}, {"show_cost": False}, {"models": UNPRICED}])
-def test_an_abort_leaves_whole_blocks_and_a_higher_limit_completes(cli, double, tmp_path, hidden):
+def test_an_abort_leaves_whole_blocks_and_a_higher_limit_completes(
+    cli, double, tmp_path, hidden
+):
     def run(name, *limit):
-        return cli("run_pilot.py", *FLAGS, "--base-url", double.url, "--run-id", name, *limit)
+        return cli(
+            "run_pilot.py", *FLAGS, "--base-url", double.url, "--run-id", name, *limit
+        )
+
     double.script(greedy=True, **hidden)
     assert run("whole").returncode == 0
     whole = double.ledger()["billed_usd"]
@@ -176,13 +255,17 @@ def test_an_abort_leaves_whole_blocks_and_a_higher_limit_completes(cli, double, 
     aborted = run("cut", "--limit-usd", whole * 0.9)
     assert aborted.returncode == 4 and "give a higher --limit-usd" in aborted.stderr
     with gzip.open(tmp_path / "o/cut/trials.jsonl.gz") as lines:
-        kinds = {(row["model"], row["run"], row["status"] != "not_run")
-                 for row in map(json.loads, lines)}
+        kinds = {
+            (row["model"], row["run"], row["status"] != "not_run")
+            for row in map(json.loads, lines)
+        }
     assert len(kinds) == 12 and any(answered for *_, answered in kinds)
     assert double.ledger()["billed_usd"] <= whole * 0.9
 
     assert run("cut", "--limit-usd", whole * 1.01).returncode == 0
-    assert double.ledger()["billed_usd"] == pytest.approx(whole)  # nothing was sent twice
+    assert double.ledger()["billed_usd"] == pytest.approx(
+        whole
+    )  # nothing was sent twice
 
 
 def test_a_server_that_charged_more_than_its_price_is_named_with_the_sum(cli, double):

@@ -27,18 +27,23 @@ def die(n):
 
 
 @pytest.mark.parametrize(("work", "processes"), [(lambda n: n * n, 1), (square, 2)])
-def test_results_come_with_their_places(work, processes):  # another process takes no lambda
+def test_results_come_with_their_places(
+    work, processes
+):  # another process takes no lambda
     with mapped(work, [3, 1, 2], processes) as results:
         assert dict(results) == {0: 9, 1: 1, 2: 4}
 
 
 def test_a_worker_that_dies_is_an_incomplete_run():
-    with (pytest.raises(Incomplete, match="run the same command again"),
-          mapped(die, [1, 2], 2) as results):
+    with (
+        pytest.raises(Incomplete, match="run the same command again"),
+        mapped(die, [1, 2], 2) as results,
+    ):
         list(results)
 
 
 # --- Dask --------------------------------------------------------------------------------------
+
 
 def free_port():
     with socket.socket() as listener:
@@ -49,19 +54,41 @@ def free_port():
 @pytest.fixture
 def cluster(tmp_path):
     """A scheduler and two workers, each a process by itself, none with the project on its path."""
-    pytest.importorskip("distributed", reason="the optional package `distributed` is not installed")
+    pytest.importorskip(
+        "distributed", reason="the optional package `distributed` is not installed"
+    )
     address, room = f"tcp://127.0.0.1:{free_port()}", tmp_path / "dask"
     room.mkdir()
-    environment = clean_environment() | {"HOME": str(room), "NO_PROXY": "*",
-                                         "DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
+    environment = clean_environment() | {
+        "HOME": str(room),
+        "NO_PROXY": "*",
+        "DASK_DISTRIBUTED__WORKER__DAEMON": "False",
+    }
 
     def start(what, *flags):
         return subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli." + what, "--no-dashboard", *flags], cwd=room,
-            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", address.rsplit(":")[-1])
-    workers = [start("dask_worker", address, "--nthreads", "1", "--no-nanny", "--memory-limit", "0")
-               for _ in range(2)]
+            [sys.executable, "-m", "distributed.cli." + what, "--no-dashboard", *flags],
+            cwd=room,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    scheduler = start(
+        "dask_scheduler", "--host", "127.0.0.1", "--port", address.rsplit(":")[-1]
+    )
+    workers = [
+        start(
+            "dask_worker",
+            address,
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--memory-limit",
+            "0",
+        )
+        for _ in range(2)
+    ]
     yield SimpleNamespace(address=address, worker=workers[0], scheduler=scheduler)
     for process in (*workers, scheduler):
         process.kill()
@@ -69,9 +96,12 @@ def cluster(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("lost", "agents", "rounds"), [("worker", 4, 2), ("scheduler", 8, 6)])
+@pytest.mark.parametrize(
+    ("lost", "agents", "rounds"), [("worker", 4, 2), ("scheduler", 8, 6)]
+)
 def test_a_cluster_that_loses_a_worker_gives_the_same_bytes_and_without_its_scheduler_a_line(
-        cli, tmp_path, cluster, lost, agents, rounds):
+    cli, tmp_path, cluster, lost, agents, rounds
+):
     plan = ("--plan", "ablation", "--agents", agents, "--rounds", rounds)
     time.sleep(3)  # until both workers have registered
     process = started(tmp_path, *plan, "--scheduler", cluster.address, "--out", "o")
@@ -88,22 +118,44 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bytes_and_without_its_sche
         assert set(answered(tmp_path / "o").values()) == {1}
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:{free}", "tcp://127.0.0.1:{mute}",
-                                     "tcp://no.such.host.invalid:8786", "foo"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "tcp://127.0.0.1:{free}",
+        "tcp://127.0.0.1:{mute}",
+        "tcp://no.such.host.invalid:8786",
+        "foo",
+    ],
+)
 def test_a_scheduler_that_cannot_be_reached_is_named_within_ten_seconds(cli, address):
-    pytest.importorskip("distributed", reason="the optional package `distributed` is not installed")
+    pytest.importorskip(
+        "distributed", reason="the optional package `distributed` is not installed"
+    )
     with socket.socket() as mute:  # it takes connections and sends nothing
         mute.bind(("127.0.0.1", 0))
         mute.listen()
         start = time.monotonic()
-        run = cli(SCRIPT, *PLAN, "--scheduler", address.format(
-            free=free_port(), mute=mute.getsockname()[1]), timeout=30)
+        run = cli(
+            SCRIPT,
+            *PLAN,
+            "--scheduler",
+            address.format(free=free_port(), mute=mute.getsockname()[1]),
+            timeout=30,
+        )
     assert time.monotonic() - start < 10
-    errors = [line for line in run.stderr.splitlines() if not line.startswith("warning:")]
+    errors = [
+        line for line in run.stderr.splitlines() if not line.startswith("warning:")
+    ]
     assert run.returncode == 2 and len(errors) == 1 and "can't be reached" in errors[0]
 
 
 def test_without_the_package_the_flag_says_what_to_install(cli, tmp_path):
     (tmp_path / "distributed.py").write_text("raise ImportError('not here')\n")
-    run = cli(SCRIPT, *PLAN, "--scheduler", "tcp://127.0.0.1:1", env={"PYTHONPATH": str(tmp_path)})
+    run = cli(
+        SCRIPT,
+        *PLAN,
+        "--scheduler",
+        "tcp://127.0.0.1:1",
+        env={"PYTHONPATH": str(tmp_path)},
+    )
     assert run.returncode == 2 and "needs the package `distributed`" in run.stderr

@@ -16,16 +16,37 @@ from test_architecture import modules
 from common import VERSION
 
 SCRIPTS = sorted(path.name for path in ROOT.glob("*.py"))
-DOCS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in (
-    *map(ROOT.joinpath, ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
-    *sorted((ROOT / "docs").rglob("*.md")))}
+DOCS = {
+    path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
+    for path in (
+        *map(ROOT.joinpath, ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+    )
+}
 GLOSSARY = re.compile(r"^## One word for one thing\n(.+?)(?=^## |\Z)", re.M | re.S)
-SECTIONS = dict(re.findall(r"^## (.+?)\n(.+?)(?=^## |\Z)", DOCS["docs/howto.md"], re.M | re.S))
+SECTIONS = dict(
+    re.findall(r"^## (.+?)\n(.+?)(?=^## |\Z)", DOCS["docs/howto.md"], re.M | re.S)
+)
 # Flags of other commands; files that a command or a user writes.
 FOREIGN = {"--help", "--to", "--million", "--model", "--read", "--sheet", "--write"}
-WRITTEN = {"acausal-summary.md", "pilot-summary.md", "calibration.md", "round_N.md", "mine.py"}
-NOT_NEEDED = shutil.ignore_patterns(".*", "__pycache__", "benchmarks", "dist", "docs", "pd-agents",
-                                    "results", "tests", "vendor")
+WRITTEN = {
+    "acausal-summary.md",
+    "pilot-summary.md",
+    "calibration.md",
+    "round_N.md",
+    "mine.py",
+}
+NOT_NEEDED = shutil.ignore_patterns(
+    ".*",
+    "__pycache__",
+    "benchmarks",
+    "dist",
+    "docs",
+    "pd-agents",
+    "results",
+    "tests",
+    "vendor",
+)
 
 
 @cache
@@ -43,7 +64,13 @@ def unwanted():
     """{word that is not used: the word that is} from the glossary."""
     table = GLOSSARY.search(DOCS["docs/architecture.md"])[1]
     rows = [row.split(" | ") for row in re.findall(r"^\| (.+?) \|$", table, re.M)[2:]]
-    return {word: row[0] for row in rows if len(row) == 3 for word in row[2].split(", ") if word}
+    return {
+        word: row[0]
+        for row in rows
+        if len(row) == 3
+        for word in row[2].split(", ")
+        if word
+    }
 
 
 @pytest.mark.parametrize("name", [*DOCS, *SCRIPTS])
@@ -51,36 +78,60 @@ def test_docs_and_helps_use_the_words_of_the_glossary(name):
     text = GLOSSARY.sub("", DOCS[name]) if name in DOCS else usage(name)
     words = unwanted()
     assert words["directory"] == "folder"
-    assert [f"{word}: say {instead}" for word, instead in words.items()
-            if re.search(rf"\b{re.escape(word)}(?:s|es)?\b", text, re.I)] == []
+    assert [
+        f"{word}: say {instead}"
+        for word, instead in words.items()
+        if re.search(rf"\b{re.escape(word)}(?:s|es)?\b", text, re.I)
+    ] == []
 
 
 def test_the_docs_name_only_flags_commands_and_files_that_exist():
     known = FOREIGN.union(*map(flags, map(usage, SCRIPTS)))
-    assert {flag: name for name, text in DOCS.items() for flag in flags(text) - known} == {}
+    assert {
+        flag: name for name, text in DOCS.items() for flag in flags(text) - known
+    } == {}
     docs = "\n".join(DOCS.values())
     made = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)
     assert set(re.findall(r"(?:^|`)make ([a-z-]+)", docs, re.M)) <= set(made)
-    files = [path.as_posix() for path in ROOT.rglob("*.*") if not any(
-        part.startswith((".", "__")) for part in path.relative_to(ROOT).parts[:-1])]
-    named = set(re.findall(r"`((?:[a-z-]+/)*\w+\.(?:py|md|sh|toml|yaml))`", re.sub(
-        r"^```.*?^```$", "", docs, flags=re.M | re.S)))
+    files = [
+        path.as_posix()
+        for path in ROOT.rglob("*.*")
+        if not any(
+            part.startswith((".", "__")) for part in path.relative_to(ROOT).parts[:-1]
+        )
+    ]
+    named = set(
+        re.findall(
+            r"`((?:[a-z-]+/)*\w+\.(?:py|md|sh|toml|yaml))`",
+            re.sub(r"^```.*?^```$", "", docs, flags=re.M | re.S),
+        )
+    )
     named |= set(re.findall(r"(?:\w+/)*\w+\.py\b", "\n".join(modules().values())))
-    assert {name for name in named - WRITTEN
-            if not any(file.endswith(f"/{name}") for file in files)} == set()
+    assert {
+        name
+        for name in named - WRITTEN
+        if not any(file.endswith(f"/{name}") for file in files)
+    } == set()
 
 
 def test_every_link_of_the_docs_leads_somewhere():
-    assert [f"{name}: {link}" for name, text in DOCS.items()
-            for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text)
-            if not (ROOT / name).parent.joinpath(link).exists()] == []
+    assert [
+        f"{name}: {link}"
+        for name, text in DOCS.items()
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text)
+        if not (ROOT / name).parent.joinpath(link).exists()
+    ] == []
 
 
 def test_there_is_a_single_version():
-    projects = [tomllib.loads((ROOT / path).read_text())["project"]["version"]
-                for path in ("pyproject.toml", "pd-agents/pyproject.toml")]
-    inside = re.search(r'__version__ = "(.*)"',
-                       (ROOT / "pd-agents/src/pdbench/__init__.py").read_text())[1]
+    projects = [
+        tomllib.loads((ROOT / path).read_text())["project"]["version"]
+        for path in ("pyproject.toml", "pd-agents/pyproject.toml")
+    ]
+    inside = re.search(
+        r'__version__ = "(.*)"',
+        (ROOT / "pd-agents/src/pdbench/__init__.py").read_text(),
+    )[1]
     newest = re.search(r"^## (\S+) \(", DOCS["CHANGELOG.md"], re.M)[1]
     assert {*projects, inside, newest} == {VERSION}
 
@@ -93,8 +144,18 @@ def test_the_commands_of_a_section_run(tmp_path, double, title):
     commands = "".join(re.findall(r"^```sh\n(.*?)^```$", SECTIONS[title], re.M | re.S))
     assert commands
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(["sh", "-ec", commands.replace("http://127.0.0.1:8080/v1", double.url)
-                           .replace("my-model", "double/a")],
-                          cwd=project, capture_output=True, text=True, check=False,
-                          env=clean_environment() | {"PATH": path})
+    done = subprocess.run(
+        [
+            "sh",
+            "-ec",
+            commands.replace("http://127.0.0.1:8080/v1", double.url).replace(
+                "my-model", "double/a"
+            ),
+        ],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=clean_environment() | {"PATH": path},
+    )
     assert done.returncode == 0, done.stderr

@@ -69,23 +69,39 @@ def test_a_chain_receives_a_reply_for_a_request_and_a_list_for_a_list(drive):
         several = yield [request("b"), request("c")]
         nothing = yield []
         return single.text, [reply.text for reply in several], nothing
-    assert drive("abc", chains=lambda: [chain()]).ending.results == [("fine", ["fine"] * 2, [])]
+
+    assert drive("abc", chains=lambda: [chain()]).ending.results == [
+        ("fine", ["fine"] * 2, [])
+    ]
 
 
 def test_a_slow_reply_delays_its_chain_only_and_no_result_moves(drive):
     texts = {name: [completion(name)] for name in ("slow", "a1", "a2", "s2")}
-    run = drive(texts, texts, concurrency=2, seconds={"slow": 9.0},
-                chains=lambda: [sequence(["slow", "s2"]), sequence(["a1", "a2"])])
+    run = drive(
+        texts,
+        texts,
+        concurrency=2,
+        seconds={"slow": 9.0},
+        chains=lambda: [sequence(["slow", "s2"]), sequence(["a1", "a2"])],
+    )
     assert order(run) == ["slow", "a1", "a2", "s2"]
     assert run.ending.results == [["slow", "s2"], ["a1", "a2"]]
 
 
 def test_each_stage_has_a_limit_and_uses_it(drive):
-    run = drive([], concurrency={"strategy": 2, "decision": 5}, chains=lambda: [
-        call(request(f"{stage}{i}", stage)) for i in range(10) for stage in ("decision", "strategy")
-    ])
+    run = drive(
+        [],
+        concurrency={"strategy": 2, "decision": 5},
+        chains=lambda: [
+            call(request(f"{stage}{i}", stage))
+            for i in range(10)
+            for stage in ("decision", "strategy")
+        ],
+    )
     assert Counter((at, name[:-1]) for at, name in run.sent) == {
-        **{(at, "decision"): 5 for at in (0, 1)}, **{(at, "strategy"): 2 for at in range(5)}}
+        **{(at, "decision"): 5 for at in (0, 1)},
+        **{(at, "strategy"): 2 for at in range(5)},
+    }
 
 
 def test_an_id_that_is_used_twice_is_a_fault(drive):
@@ -95,28 +111,43 @@ def test_an_id_that_is_used_twice_is_a_fault(drive):
 
 def after(*waits):
     """Chains of a call each: (its name, the places of those whose ends it waits for)."""
+
     def chain(name, places):
         results = []
         if places is not None:
             results = yield After([chains[place] for place in places])
         reply = yield request(name)
         return [*results, reply.outcome]
+
     chains = []
     chains += [chain(*wait) for wait in waits]
     return chains
 
 
-@pytest.mark.parametrize(("waits", "failures", "sent", "results"), [
-    ([("c", [1, 2]), ("a", None), ("b", None)], {}, "abc", [["ok"], ["ok"], "ok"]),
-    ([("a", [])], {}, "a", ["ok"]), ([("a", None), ("c", [0])], {}, "ac", ["ok"]),
-    # It waits for nobody else, and for a chain that waits itself; what failed is handed on.
-    ([("c", [1]), ("a", None), ("b", None)], {"b": 1}, "abcb", [["ok"], "ok"]),
-    ([("c", [1]), ("b", [2]), ("a", None)], {"a": 4}, "aaaabc",
-     [[["provider_error"], "ok"], "ok"])])
-def test_a_chain_waits_for_those_it_names_and_gets_their_results(drive, waits, failures, sent,
-                                                                 results):
-    run = drive("abc", {name: [failure(500)] * n for name, n in failures.items()},
-                chains=after(*waits))
+@pytest.mark.parametrize(
+    ("waits", "failures", "sent", "results"),
+    [
+        ([("c", [1, 2]), ("a", None), ("b", None)], {}, "abc", [["ok"], ["ok"], "ok"]),
+        ([("a", [])], {}, "a", ["ok"]),
+        ([("a", None), ("c", [0])], {}, "ac", ["ok"]),
+        # It waits for nobody else, and for a chain that waits itself; what failed is handed on.
+        ([("c", [1]), ("a", None), ("b", None)], {"b": 1}, "abcb", [["ok"], "ok"]),
+        (
+            [("c", [1]), ("b", [2]), ("a", None)],
+            {"a": 4},
+            "aaaabc",
+            [[["provider_error"], "ok"], "ok"],
+        ),
+    ],
+)
+def test_a_chain_waits_for_those_it_names_and_gets_their_results(
+    drive, waits, failures, sent, results
+):
+    run = drive(
+        "abc",
+        {name: [failure(500)] * n for name, n in failures.items()},
+        chains=after(*waits),
+    )
     assert (order(run), run.ending.results[0]) == ([*sent], results)
     # At the next start those that it waits for may have ended before it begins.
     assert drive("abc", chains=after(*waits)).ending.stop is None
@@ -140,19 +171,30 @@ def test_retries_go_when_due_by_chance_within_three_growing_limits(drive):
 
 
 def test_a_call_has_a_deadline_and_its_late_answer_is_none(drive):
-    run = drive("ab", {"a": [completion("late")]},
-                seconds={"a": DEADLINE_S + 5, "b": DEADLINE_S - 5})
+    run = drive(
+        "ab",
+        {"a": [completion("late")]},
+        seconds={"a": DEADLINE_S + 5, "b": DEADLINE_S - 5},
+    )
     assert outcomes(run) == ["provider_error", "ok"]
     assert "no complete answer within 60 s" in run.ending.results[0].message
     assert len(gaps(run, "a")) == 3 and gaps(run, "a")[0] >= DEADLINE_S
 
 
-def test_a_storm_pauses_thirty_seconds_probes_once_and_gives_up_at_the_third_opening(drive):
-    run = drive([f"{i:02d}" for i in range(40)], usual=failure(429, "slow down"), seconds=0.0,
-                concurrency=1)
+def test_a_storm_pauses_thirty_seconds_probes_once_and_gives_up_at_the_third_opening(
+    drive,
+):
+    run = drive(
+        [f"{i:02d}" for i in range(40)],
+        usual=failure(429, "slow down"),
+        seconds=0.0,
+        concurrency=1,
+    )
     at = [second for second, _ in run.sent]
     assert len(at) == 7 and at[5] - at[4] >= 30 and at[6] - at[5] >= 30
-    assert isinstance(run.ending.stop, Incomplete) and "slow down" in str(run.ending.stop)
+    assert isinstance(run.ending.stop, Incomplete) and "slow down" in str(
+        run.ending.stop
+    )
     assert run.ending.outcomes == Counter(not_run=40)
 
 
@@ -163,6 +205,7 @@ def test_a_signal_ends_sending_and_keeps_what_came(drive, name, at, left):
         if req.id == at:
             signal.raise_signal(name)
         return completion(), 1.0
+
     before = signal.getsignal(name)
     run = drive("abcd", provider=Provider(answer), concurrency=1)
     assert isinstance(run.ending.stop, Interrupted)  # also after the last call
@@ -175,6 +218,7 @@ def test_after_a_signal_calls_in_flight_get_ten_seconds(drive):
         if req.id == "b":
             signal.raise_signal(signal.SIGINT)
         return completion(), {"a": 9.0, "b": 11.0}[req.id]
+
     assert outcomes(drive("ab", provider=Provider(answer))) == ["ok", "not_run"]
 
 
@@ -183,23 +227,42 @@ def limited(seconds):
 
 
 def test_a_wait_holds_its_model_and_no_other(drive):
-    run = drive([], {"a": [limited(60)]}, concurrency=1, chains=lambda: [
-        sequence(name, model=model) for name, model in zip("abcd", "mmnn", strict=True)])
+    run = drive(
+        [],
+        {"a": [limited(60)]},
+        concurrency=1,
+        chains=lambda: [
+            sequence(name, model=model)
+            for name, model in zip("abcd", "mmnn", strict=True)
+        ],
+    )
     assert order(run) == ["a", "c", "d", "a", "b"] and run.sent[3][0] >= 60
 
 
-@pytest.mark.parametrize(("waits", "between", "sent"), [
-    ([limited(100)] * 99, False, 19), ([limited(120)] * 15, False, 16), ([limited(121)], False, 1),
-    ([limited(100)] * 10, True, 22)])
+@pytest.mark.parametrize(
+    ("waits", "between", "sent"),
+    [
+        ([limited(100)] * 99, False, 19),
+        ([limited(120)] * 15, False, 16),
+        ([limited(121)], False, 1),
+        ([limited(100)] * 10, True, 22),
+    ],
+)
 def test_half_an_hour_of_waits_in_a_row_ends_the_run(drive, waits, between, sent):
     """Eighteen of a hundred seconds or fifteen of two minutes pass. An answer begins a new row."""
-    run = drive("ab", {"a": waits, "b": waits if between else ()}, concurrency=1,
-                chains=lambda: [sequence("ab" if between else "a")])
+    run = drive(
+        "ab",
+        {"a": waits, "b": waits if between else ()},
+        concurrency=1,
+        chains=lambda: [sequence("ab" if between else "a")],
+    )
     assert len(run.sent) == sent and (sent in (16, 22)) == (run.ending.stop is None)
     assert run.ending.stop is None or isinstance(run.ending.stop, Incomplete)
 
 
-def test_an_account_that_bears_no_more_at_once_gets_half_as_many_and_waits_five_seconds(drive):
+def test_an_account_that_bears_no_more_at_once_gets_half_as_many_and_waits_five_seconds(
+    drive,
+):
     run = drive("abcdefghijklmnop", {"e": [FULL], "f": [FULL]})
     flying = Counter(at for at, _ in run.sent)
     assert run.ending.stop is None and max(n for at, n in flying.items() if at > 1) <= 4
@@ -211,36 +274,58 @@ def test_a_wait_that_is_too_long_ends_the_run_and_says_until_when(drive):
     assert "it asks to wait 7200 s, until 2026-01-01 02:00 UTC; the same" in stop
 
 
-DEAR = Model(prompt=0.0, completion=1 / 16, price_from="catalogue")  # worst case: 1 dollar a call
-NINETY = completion(cost=0.9, tokens=(10, 15))  # about what the price says of so many tokens
+DEAR = Model(
+    prompt=0.0, completion=1 / 16, price_from="catalogue"
+)  # worst case: 1 dollar a call
+NINETY = completion(
+    cost=0.9, tokens=(10, 15)
+)  # about what the price says of so many tokens
 
 
-def test_a_list_is_paid_for_as_a_whole_or_not_begun_and_a_higher_limit_asks_what_is_left(drive):
-    more = {"price": DEAR, "usual": NINETY, "chains": lambda: [block(*"abcd"), block(*"efgh")]}
+def test_a_list_is_paid_for_as_a_whole_or_not_begun_and_a_higher_limit_asks_what_is_left(
+    drive,
+):
+    more = {
+        "price": DEAR,
+        "usual": NINETY,
+        "chains": lambda: [block(*"abcd"), block(*"efgh")],
+    }
     run = drive("abcdefgh", limit=7.0, announce=False, **more)
     assert run.ending.outcomes == Counter(ok=4, not_run=4) and run.drive.done == 4
     assert order(run) == list("abcd")
     assert str(run.ending.stop) == (
         "limit $7: $3.6000 spent, $3.6000 projected; the next calls (e, m) may cost $4.0000; give "
-        "a higher --limit-usd to resume")
+        "a higher --limit-usd to resume"
+    )
     run = drive("abcdefgh", limit=7.6, **more)
     assert run.ending.stop is None and order(run) == list("efgh")
     assert run.budget.total.spent == pytest.approx(7.2)
 
 
-def test_a_projection_above_the_limit_ends_the_run_early_and_tells_what_all_calls_did_cost(drive):
+def test_a_projection_above_the_limit_ends_the_run_early_and_tells_what_all_calls_did_cost(
+    drive,
+):
     names = [f"{i:02d}" for i in range(20)]
     run = drive(names, limit=10.0, price=DEAR, usual=NINETY, concurrency=4)
     # the first reply tells: 20 × 0.90 is more than 10
     assert len(run.sent) == 1 and str(run.ending.stop) == (
-        "limit $10: $0.9000 spent, $18.0000 projected; give a higher --limit-usd to resume")
+        "limit $10: $0.9000 spent, $18.0000 projected; give a higher --limit-usd to resume"
+    )
 
 
-@pytest.mark.parametrize(("limit", "price", "sent"), [
-    (0.99, DEAR, 0), (1.0, DEAR, 1), (0.0, Model(0.0, 0.0, price_from="catalogue"), 1)])
+@pytest.mark.parametrize(
+    ("limit", "price", "sent"),
+    [
+        (0.99, DEAR, 0),
+        (1.0, DEAR, 1),
+        (0.0, Model(0.0, 0.0, price_from="catalogue"), 1),
+    ],
+)
 def test_a_call_is_sent_where_its_worst_case_fits(drive, limit, price, sent):
     run = drive("a", limit=limit, price=price, usual=completion(cost=0))
-    assert len(run.sent) == sent and isinstance(run.ending.stop, OverBudget) is not bool(sent)
+    assert len(run.sent) == sent and isinstance(
+        run.ending.stop, OverBudget
+    ) is not bool(sent)
 
 
 @pytest.mark.parametrize("price", [Model(), DEAR], ids=["unpriced", "priced"])
@@ -251,15 +336,30 @@ def test_no_price_is_believed_before_a_reply_of_this_start(drive, price):
 
 
 def test_behind_a_group_that_no_longer_fits_no_cheaper_group_is_begun(drive):
-    run = drive([], limit=2.0, usual=completion(cost=1e-4), concurrency=1, chains=lambda: [
-        call(request("a")), call(request("dear", max_out=10**6)), call(request("b"))])
+    run = drive(
+        [],
+        limit=2.0,
+        usual=completion(cost=1e-4),
+        concurrency=1,
+        chains=lambda: [
+            call(request("a")),
+            call(request("dear", max_out=10**6)),
+            call(request("b")),
+        ],
+    )
     assert order(run) == ["a"] and isinstance(run.ending.stop, OverBudget)
 
 
-def test_an_answer_of_an_earlier_start_counts_against_a_single_announcement(drive, tmp_path):
+def test_an_answer_of_an_earlier_start_counts_against_a_single_announcement(
+    drive, tmp_path
+):
     drive("abcd")
-    again = conducted(tmp_path, Provider(), lambda: [block(*"abcd")],
-                      announce=[(request("p"), 3), (request("q"), 3)])
+    again = conducted(
+        tmp_path,
+        Provider(),
+        lambda: [block(*"abcd")],
+        announce=[(request("p"), 3), (request("q"), 3)],
+    )
     assert again.budget.projection() == pytest.approx(again.budget.total.spent * 6 / 4)
 
 
@@ -271,14 +371,32 @@ def test_an_id_with_another_question_is_refused(drive):
 
 WORST = wire.worst_case(request("c00/s"), PRICE, PRICE)
 ANSWERS = [completion(cost=WORST / 3)] * 12 + [
-    completion(cost=None), completion(cost=2 * WORST), completion("", cost=WORST / 9),
-    completion("x", cost=WORST, finish_reason="length"), FLAGGED, HTML, LOST, failure(500),
-    failure(503), failure(429), limited(3), limited(40), FULL,
+    completion(cost=None),
+    completion(cost=2 * WORST),
+    completion("", cost=WORST / 9),
+    completion("x", cost=WORST, finish_reason="length"),
+    FLAGGED,
+    HTML,
+    LOST,
+    failure(500),
+    failure(503),
+    failure(429),
+    limited(3),
+    limited(40),
+    FULL,
     Exchange(500, {}, json.dumps({"error": {"code": 500}, "usage": {"cost": WORST}})),
-    completion(cost=WORST, finish_reason="error")]
-BILLS = [[]] * 4 + [[each] * 6 for each in (   # of a server that bills as it likes
-    completion(cost=30 * WORST), completion(cost=1e6 * WORST), completion(cost=0),
-    completion(cost=None, tokens=(10, 1600)), failure(503, usage={"cost": 9 * WORST}))]
+    completion(cost=WORST, finish_reason="error"),
+]
+BILLS = [[]] * 4 + [
+    [each] * 6
+    for each in (  # of a server that bills as it likes
+        completion(cost=30 * WORST),
+        completion(cost=1e6 * WORST),
+        completion(cost=0),
+        completion(cost=None, tokens=(10, 1600)),
+        failure(503, usage={"cost": 9 * WORST}),
+    )
+]
 FINAL = {"ok", "empty", "truncated", "blocked"}
 
 
@@ -294,13 +412,20 @@ class Promises:
         provider.on_start = self.starts
 
     def starts(self, req):
-        now, flying = self.provider.now(), [each for each, _ in self.provider.flying.values()]
+        now, flying = (
+            self.provider.now(),
+            [each for each, _ in self.provider.flying.values()],
+        )
         assert req.id not in self.answered, "sent again after its answer"
         assert req.id not in {each.id for each in flying}, "sent twice at once"
         assert sum(each.stage == req.stage for each in flying) < self.limits[req.stage]
-        assert now >= self.until[req.model] and now >= self.until[""], "before a wait was over"
+        assert now >= self.until[req.model] and now >= self.until[""], (
+            "before a wait was over"
+        )
         assert now >= self.pause, "in a pause after errors in a row"
-        assert not (self.probing and flying and self.probing in flying), "beside a probe"
+        assert not (self.probing and flying and self.probing in flying), (
+            "beside a probe"
+        )
         assert self.failures[req.id] <= 3, "a fourth retry"
         worst = sum(max(WORST, self.dearest[each.model]) for each in [*flying, req])
         assert self.spent + worst <= self.limit * (1 + 1e-6), "could pass the limit"
@@ -310,7 +435,7 @@ class Promises:
     def __call__(self, drive):
         """After each answer, in the order in which they came."""
         self.spent = drive.budget.total.spent
-        news = self.provider.came[self.seen:]
+        news = self.provider.came[self.seen :]
         self.seen += len(news)
         for now, req, exchange in news:
             reading = read(exchange)
@@ -322,7 +447,9 @@ class Promises:
                     self.row, self.probing = [], False
             elif reading.wait or reading.limit:
                 name = "" if reading.limit else req.model
-                self.until[name] = max(self.until[name], now + max(1.0, reading.wait or 5.0))
+                self.until[name] = max(
+                    self.until[name], now + max(1.0, reading.wait or 5.0)
+                )
                 self.probing = False
             else:
                 self.failures[req.id] += 1
@@ -336,8 +463,10 @@ class Promises:
 
 def chain_of(rng, name):
     """A conversation of one to four steps, drawn once: it is the same at each start."""
-    steps = [[f"c{name:02d}/{step}{k}" for k in range(rng.choice((1, 1, 2, 4)))]
-             for step in "stuv"[:rng.randint(1, 4)]]
+    steps = [
+        [f"c{name:02d}/{step}{k}" for k in range(rng.choice((1, 1, 2, 4)))]
+        for step in "stuv"[: rng.randint(1, 4)]
+    ]
     model, stage = rng.choice("mn"), rng.choice(("decision", "strategy"))
 
     def chain():
@@ -346,11 +475,14 @@ def chain_of(rng, name):
             replies = yield [request(each, stage, model) for each in ids]
             out += zip(ids, replies, strict=True)
         return out
+
     return chain, [name for ids in steps for name in ids]
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_whatever_happens_the_promises_hold_and_the_same_command_completes(tmp_path, seed):
+def test_whatever_happens_the_promises_hold_and_the_same_command_completes(
+    tmp_path, seed
+):
     rng = random.Random(seed)
     drawn = [chain_of(rng, at) for at in range(rng.randint(1, 12))]
     everything = [name for _, ids in drawn for name in ids]
@@ -363,12 +495,22 @@ def test_whatever_happens_the_promises_hold_and_the_same_command_completes(tmp_p
         kill = rng.choice((None, rng.randint(0, 40))) if not last else None
 
         def answer(req, n, calm=last or not weird):
-            return (completion(cost=WORST / 3) if calm else rng.choice(answers),
-                    1.0 if calm else rng.choice((0.0, 0.5, 1.0, 3.0, 20.0, 70.0)))
+            return (
+                completion(cost=WORST / 3) if calm else rng.choice(answers),
+                1.0 if calm else rng.choice((0.0, 0.5, 1.0, 3.0, 20.0, 70.0)),
+            )
+
         provider = Provider(answer, seed=seed, kill=kill)
         promises = Promises(provider, limit, limits, journalled)
-        run = conducted(tmp_path, provider, lambda: [chain() for chain, _ in drawn], limit,
-                        limits, watch=promises, before=gone)
+        run = conducted(
+            tmp_path,
+            provider,
+            lambda: [chain() for chain, _ in drawn],
+            limit,
+            limits,
+            watch=promises,
+            before=gone,
+        )
         # What a kill left in flight is charged at the next start, and nothing else.
         assert run.lost <= 1.02 * dearest * lost and (run.lost > 0) == bool(lost)
         dearest = max(dearest, *promises.dearest.values(), 0)

@@ -16,8 +16,11 @@ from study_rows import decision, plan
 from cirrus.reports.study import COLUMNS
 from common.artifacts import csv_bytes
 
-EXAMPLES = re.findall(r"^```(python|r|sql)\n(.*?)^```$",
-                      (ROOT / "docs" / "exports.md").read_text("utf-8"), re.M | re.S)
+EXAMPLES = re.findall(
+    r"^```(python|r|sql)\n(.*?)^```$",
+    (ROOT / "docs" / "exports.md").read_text("utf-8"),
+    re.M | re.S,
+)
 DECISIONS = "results/acausal/confirmatory-s42/exports/decisions.csv"
 SQL = """
 import duckdb, json, sys
@@ -29,7 +32,9 @@ print(json.dumps([duckdb.sql(part).fetchall() for part in sys.argv[1:]]))
 def folder(tmp_path_factory):
     """The files that the page names: ten runs of seven agents and a baseline, two rounds each."""
     folder = tmp_path_factory.mktemp("project")
-    study = plan(folder / "results/acausal", agents=7, rounds=2, baselines=["TitForTat"])
+    study = plan(
+        folder / "results/acausal", agents=7, rounds=2, baselines=["TitForTat"]
+    )
     assert ended(folder, "analyze.py", study, "--figures", "drawn").returncode == 0
     return folder
 
@@ -46,20 +51,32 @@ def rows_of(data):
 
 # --- the tables --------------------------------------------------------------------------------
 
+
 def test_there_is_a_row_for_each_decision_policy_and_game(folder):
     """Eight meet once in 28 pairs; a baseline's acts are in games only."""
-    tables = {path.stem: rows_of(path.read_bytes())
-              for path in (folder / DECISIONS).parent.glob("*.csv")}
+    tables = {
+        path.stem: rows_of(path.read_bytes())
+        for path in (folder / DECISIONS).parent.glob("*.csv")
+    }
     assert {name: len(rows) for name, rows in tables.items()} == {
-        "games": 20 * 28, "decisions": 20 * (21 * 2 + 7), "policies": 20 * 7}
+        "games": 20 * 28,
+        "decisions": 20 * (21 * 2 + 7),
+        "policies": 20 * 7,
+    }
     primary = [row for row in tables["decisions"] if row["primary"] == "1"]
-    assert len(primary) == 10 * 42 and not any("baseline" in row["opponent"] for row in primary)
+    assert len(primary) == 10 * 42 and not any(
+        "baseline" in row["opponent"] for row in primary
+    )
 
 
 def test_foreign_text_can_be_neither_a_formula_nor_a_new_column():
     hostile = ['=HYPERLINK("http://x")', 'a, "b"\nc', "-2+3", "nul\0byte"]
-    cells = [row["a"] for row in rows_of(csv_bytes(["a", "b"], [
-        {"a": text, "b": 1 / 3} for text in hostile]))]
+    cells = [
+        row["a"]
+        for row in rows_of(
+            csv_bytes(["a", "b"], [{"a": text, "b": 1 / 3} for text in hostile])
+        )
+    ]
     assert cells == ["'" + hostile[0], hostile[1], "'-2+3", "nul�byte"]
     assert csv_bytes(["a", "b"], [{"a": None, "b": True}]) == b"a,b\n,1\n"
 
@@ -67,8 +84,11 @@ def test_foreign_text_can_be_neither_a_formula_nor_a_new_column():
 def test_figures_of_a_study_have_the_numbers_of_the_analysis(folder, analysis):
     first = rows_of((folder / "drawn/effects.csv").read_bytes())[0]
     effect = analysis["established"]["contrasts"]["HP-LA"]
-    assert [float(first[f"points (interval){end}"]) for end in ("", ", low", ", high")] == [
-        effect["value"], effect["low"], effect["high"]] and first["stamp"] == "SIMULATED"
+    assert [
+        float(first[f"points (interval){end}"]) for end in ("", ", low", ", high")
+    ] == [effect["value"], effect["low"], effect["high"]] and first[
+        "stamp"
+    ] == "SIMULATED"
 
 
 def test_figures_of_a_pilot_are_written_and_named(tmp_path):
@@ -82,9 +102,16 @@ def test_figures_of_a_pilot_are_written_and_named(tmp_path):
 
 # --- the page ----------------------------------------------------------------------------------
 
+
 def output(command, folder):
-    done = subprocess.run(list(map(str, command)), cwd=folder, check=False, text=True,
-                          capture_output=True, env=clean_environment())
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=folder,
+        check=False,
+        text=True,
+        capture_output=True,
+        env=clean_environment(),
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -105,38 +132,79 @@ def example(word):
     return fitting
 
 
-@pytest.mark.parametrize(("language", "code"), EXAMPLES, ids=[
-    f"{language}{number}" for number, (language, _) in enumerate(EXAMPLES)])
+@pytest.mark.parametrize(
+    ("language", "code"),
+    EXAMPLES,
+    ids=[f"{language}{number}" for number, (language, _) in enumerate(EXAMPLES)],
+)
 def test_every_example_runs_and_prints_something(folder, language, code):
     assert run(language, code, folder)
 
 
-NAMES = {"(Intercept)": "(Intercept)", "Shigh": "S", "Cpresent": "C", "Hhigh": "H",
-         "domainhospital": "domain[hospital]", "Shigh:Cpresent": "S:C",
-         "option_orderother-first": "option_order[other-first]",
-         "label_schemeL2": "label_scheme[L2]", "label_schemeL3": "label_scheme[L3]"}
+NAMES = {
+    "(Intercept)": "(Intercept)",
+    "Shigh": "S",
+    "Cpresent": "C",
+    "Hhigh": "H",
+    "domainhospital": "domain[hospital]",
+    "Shigh:Cpresent": "S:C",
+    "option_orderother-first": "option_order[other-first]",
+    "label_schemeL2": "label_scheme[L2]",
+    "label_schemeL3": "label_scheme[L3]",
+}
 
 
 def test_glmer_gives_the_coefficients_of_the_analysis(folder, analysis):
-    table = run(*example("glmer("), folder).split("Fixed effects:")[1].split("Correlation")[0]
-    theirs = {NAMES[name]: float(value)
-              for name, value in re.findall(r"^(\S+) +(-?\d+\.\d+) ", table, re.M)}
-    ours = {row["name"]: row["estimate"] for row in
-            analysis["as_specified"]["model"]["as_specified"]["fit"]["coefficients"]}
+    table = (
+        run(*example("glmer("), folder)
+        .split("Fixed effects:")[1]
+        .split("Correlation")[0]
+    )
+    theirs = {
+        NAMES[name]: float(value)
+        for name, value in re.findall(r"^(\S+) +(-?\d+\.\d+) ", table, re.M)
+    }
+    ours = {
+        row["name"]: row["estimate"]
+        for row in analysis["as_specified"]["model"]["as_specified"]["fit"][
+            "coefficients"
+        ]
+    }
     assert len(theirs) == len(NAMES) and theirs == pytest.approx(ours, abs=5e-3)
 
 
-HARD = ['He said "no", then\nleft; \\"x\\"', "NA", "None", "null", "1e5", "007", "a,b;c\td|e",
-        "=1+1", "'quoted'", "é 漢 🙂", "\n", "TRUE"]
+HARD = [
+    'He said "no", then\nleft; \\"x\\"',
+    "NA",
+    "None",
+    "null",
+    "1e5",
+    "007",
+    "a,b;c\td|e",
+    "=1+1",
+    "'quoted'",
+    "é 漢 🙂",
+    "\n",
+    "TRUE",
+]
 
 
 def test_pandas_reads_hard_texts(tmp_path):
     """decisions.csv with a row for each text that readers stumble on."""
-    rows = [decision(text=text, agent=f"agent-{n:02}")._asdict() | {"primary": True}
-            for n, text in enumerate(HARD)]
+    rows = [
+        decision(text=text, agent=f"agent-{n:02}")._asdict() | {"primary": True}
+        for n, text in enumerate(HARD)
+    ]
     (tmp_path / "hard.csv").write_bytes(csv_bytes(COLUMNS["decisions.csv"], rows))
     language, code = example("keep_default_na")
-    read = re.search(r"pd\.read_csv\(.*?\)\n", code, re.S)[0].replace(DECISIONS, "hard.csv")
-    texts = run(language, "import json, pandas as pd\n"
-                f"print(json.dumps(list({read.strip()}.text)))", tmp_path)
-    assert json.loads(texts) == [f"'{text}" if text[0] == "=" else text for text in HARD]
+    read = re.search(r"pd\.read_csv\(.*?\)\n", code, re.S)[0].replace(
+        DECISIONS, "hard.csv"
+    )
+    texts = run(
+        language,
+        f"import json, pandas as pd\nprint(json.dumps(list({read.strip()}.text)))",
+        tmp_path,
+    )
+    assert json.loads(texts) == [
+        f"'{text}" if text[0] == "=" else text for text in HARD
+    ]

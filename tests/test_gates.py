@@ -14,15 +14,24 @@ from cirrus.judge.study import slot_of
 
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
 EFFECT_GATES = ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size")
-NO_MODEL = {"with_policy": {"separated": False, "primary": None, "why": "no model here"}}
+NO_MODEL = {
+    "with_policy": {"separated": False, "primary": None, "why": "no model here"}
+}
 PARTS = ("main", "hospital", "reworded", "ablated", "holdout")
 
 
 def planted(shares, n=20, bulletins="b", **more):
     """A bulletin a pair of shares of n: {HP: k of n, LA: k of n}, an agent each."""
-    return [row for at, (x, y) in enumerate(shares) for row in cells(
-        {HPL: [1] * x + [0] * (n - x), LAL: [1] * y + [0] * (n - y)}, f"a{at:02d}",
-        bulletin=f"{bulletins}{at:02d}", **more)]
+    return [
+        row
+        for at, (x, y) in enumerate(shares)
+        for row in cells(
+            {HPL: [1] * x + [0] * (n - x), LAL: [1] * y + [0] * (n - y)},
+            f"a{at:02d}",
+            bulletin=f"{bulletins}{at:02d}",
+            **more,
+        )
+    ]
 
 
 def board(**rows):
@@ -40,68 +49,129 @@ def verdicts(gate):
 def wilson(share, n, z, side):
     """The limit of Wilson's score interval."""
     middle = share + z * z / (2 * n)
-    return (middle + side * z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))) / (
-        1 + z * z / n)
+    return (
+        middle + side * z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    ) / (1 + z * z / n)
 
 
-STRONG = [(16, 6), (17, 5), (15, 7), (16, 4), (18, 6), (16, 8), (17, 6), (15, 5)]  # +50 points
+STRONG = [
+    (16, 6),
+    (17, 5),
+    (15, 7),
+    (16, 4),
+    (18, 6),
+    (16, 8),
+    (17, 6),
+    (15, 5),
+]  # +50 points
 WEAK = [(11, 10), (9, 10), (11, 9), (10, 11), (11, 10), (10, 9), (9, 10), (12, 10)]
 REVERSE, NIL = [(y, x) for x, y in STRONG], [(10, 10)] * 8
 HALF = {"main": [(16, 6)] * 8, "reworded": [(11, 6)] * 8, "ablated": [(11, 6)] * 8}
-NOISY = [(20, 0)] * 4 + [(8, 12)] * 4   # +40 points, and half of the bulletins point the other way
+NOISY = [(20, 0)] * 4 + [
+    (8, 12)
+] * 4  # +40 points, and half of the bulletins point the other way
 
 
 def everywhere(shares, **other):
     """The same shares in every part, or others; held-out ones on bulletins of their own."""
-    return {part: planted(other.get(part, shares), bulletins="h" if part == "holdout" else "b")
-            for part in PARTS}
+    return {
+        part: planted(
+            other.get(part, shares), bulletins="h" if part == "holdout" else "b"
+        )
+        for part in PARTS
+    }
 
 
-@pytest.mark.parametrize("gate, shares, expected", [
-    *((gate, dict.fromkeys(PARTS, WEAK), ("pass", "undecided")) for gate in EFFECT_GATES[:4]),
-    ("effect_size", {"main": WEAK}, ("fail", "fail")),
-    # an effect of the wrong sign passes nothing, nor does none at all
-    *((gate, dict.fromkeys(PARTS, shares), ("fail", "fail")) for gate in EFFECT_GATES
-      for shares in (REVERSE, NIL)),
-    *((gate, {part: shares}, ("fail", "fail")) for shares in (REVERSE, NIL) for part, gate in (
-        ("hospital", "cross_domain"), ("reworded", "ablation"), ("ablated", "ablation"),
-        ("holdout", "holdout"))),
-    # in main runs without an effect nothing is there to be found again
-    *((gate, {"main": NIL}, ("fail", "undecided")) for gate in EFFECT_GATES[1:4]),
-    # exactly half of it has to be left in both arms as specified; established, both exclude 0
-    ("ablation", HALF, ("pass", "pass")),
-    *(("ablation", HALF | {arm: [(11, 6)] * 7 + [(10, 6)]}, ("fail", "pass"))
-      for arm in ("reworded", "ablated")),
-    ("ablation", {"reworded": NOISY}, ("pass", "undecided")),
-    ("ablation", {"ablated": NOISY}, ("pass", "undecided")),
-    # a δ of exactly a fifth, which as 0.9 − 0.7 is a little more, is not above it
-    *(("effect_size", {"main": [pair] * 8}, ("fail", "fail")) for pair in ((12, 8), (18, 14))),
-    ("effect_size", {"main": [(15, 10)] + [(14, 10)] * 7}, ("pass", "undecided")),
-    *((gate, {}, ("pass", "pass")) for gate in EFFECT_GATES)])
-def test_a_gate_follows_its_rule_and_asks_for_what_excludes_the_alternative(gate, shares, expected):
+@pytest.mark.parametrize(
+    "gate, shares, expected",
+    [
+        *(
+            (gate, dict.fromkeys(PARTS, WEAK), ("pass", "undecided"))
+            for gate in EFFECT_GATES[:4]
+        ),
+        ("effect_size", {"main": WEAK}, ("fail", "fail")),
+        # an effect of the wrong sign passes nothing, nor does none at all
+        *(
+            (gate, dict.fromkeys(PARTS, shares), ("fail", "fail"))
+            for gate in EFFECT_GATES
+            for shares in (REVERSE, NIL)
+        ),
+        *(
+            (gate, {part: shares}, ("fail", "fail"))
+            for shares in (REVERSE, NIL)
+            for part, gate in (
+                ("hospital", "cross_domain"),
+                ("reworded", "ablation"),
+                ("ablated", "ablation"),
+                ("holdout", "holdout"),
+            )
+        ),
+        # in main runs without an effect nothing is there to be found again
+        *((gate, {"main": NIL}, ("fail", "undecided")) for gate in EFFECT_GATES[1:4]),
+        # exactly half of it has to be left in both arms as specified; established, both exclude 0
+        ("ablation", HALF, ("pass", "pass")),
+        *(
+            ("ablation", HALF | {arm: [(11, 6)] * 7 + [(10, 6)]}, ("fail", "pass"))
+            for arm in ("reworded", "ablated")
+        ),
+        ("ablation", {"reworded": NOISY}, ("pass", "undecided")),
+        ("ablation", {"ablated": NOISY}, ("pass", "undecided")),
+        # a δ of exactly a fifth, which as 0.9 − 0.7 is a little more, is not above it
+        *(
+            ("effect_size", {"main": [pair] * 8}, ("fail", "fail"))
+            for pair in ((12, 8), (18, 14))
+        ),
+        ("effect_size", {"main": [(15, 10)] + [(14, 10)] * 7}, ("pass", "undecided")),
+        *((gate, {}, ("pass", "pass")) for gate in EFFECT_GATES),
+    ],
+)
+def test_a_gate_follows_its_rule_and_asks_for_what_excludes_the_alternative(
+    gate, shares, expected
+):
     assert verdicts(board(**everywhere(STRONG, **shares))[gate]) == expected
 
 
-@pytest.mark.parametrize("missing, gate, plan", [
-    ("hospital", "cross_domain", "confirmatory"), ("reworded", "ablation", "ablation"),
-    ("ablated", "ablation", "ablation"), ("holdout", "holdout", "holdout"),
-    ("main", "labels", "confirmatory"), ("main", "first_encounter", "confirmatory"),
-    ("main", "holdout", "confirmatory")])
+@pytest.mark.parametrize(
+    "missing, gate, plan",
+    [
+        ("hospital", "cross_domain", "confirmatory"),
+        ("reworded", "ablation", "ablation"),
+        ("ablated", "ablation", "ablation"),
+        ("holdout", "holdout", "holdout"),
+        ("main", "labels", "confirmatory"),
+        ("main", "first_encounter", "confirmatory"),
+        ("main", "holdout", "confirmatory"),
+    ],
+)
 def test_a_part_that_was_not_run_is_not_evaluable_and_names_the_plan_that_brings_it(
-        missing, gate, plan):
+    missing, gate, plan
+):
     out = board(**everywhere(STRONG, **{missing: []}))[gate]
     assert (*verdicts(out), out["next"]) == ("not evaluable", "not evaluable", plan)
 
 
-@pytest.mark.parametrize("part, gate", [
-    ("main", "first_encounter"), ("main", "effect_size"), ("hospital", "cross_domain"),
-    ("holdout", "holdout"), ("ablated", "ablation")])
+@pytest.mark.parametrize(
+    "part, gate",
+    [
+        ("main", "first_encounter"),
+        ("main", "effect_size"),
+        ("hospital", "cross_domain"),
+        ("holdout", "holdout"),
+        ("ablated", "ablation"),
+    ],
+)
 @pytest.mark.parametrize("changed", [{}, {"wording": 3}])
 def test_five_bulletins_or_wordings_are_not_evaluable_and_six_are(part, gate, changed):
     rows = everywhere(STRONG, **{part: [(19, 1)] * 6})
     assert board(**rows)[gate]["established"]["verdict"] == "pass"
-    rows[part] = [row if row.bulletin[1:] != "05" else row._replace(
-        **changed or {"bulletin": rows[part][0].bulletin, "wording": 1}) for row in rows[part]]
+    rows[part] = [
+        row
+        if row.bulletin[1:] != "05"
+        else row._replace(
+            **changed or {"bulletin": rows[part][0].bulletin, "wording": 1}
+        )
+        for row in rows[part]
+    ]
     assert verdicts(board(**rows)[gate])[1] == "not evaluable"
 
 
@@ -110,7 +180,10 @@ def test_a_gate_counts_what_is_missing_against_the_effect():
     lost = [row._replace(cooperates=None) for row in planted([(6, 6)] * 8, n=6)]
     known = planted([(9, 5)] * 8, n=14)
     assert verdicts(board(main=known)["first_encounter"]) == ("pass", "pass")
-    assert verdicts(board(main=known + lost)["first_encounter"]) == ("pass", "undecided")
+    assert verdicts(board(main=known + lost)["first_encounter"]) == (
+        "pass",
+        "undecided",
+    )
 
 
 def test_a_holdout_on_bulletins_of_main_runs_is_not_evaluable():
@@ -127,13 +200,24 @@ SCHEMES, ORDERS = ("L1", "L2", "L3"), ("cooperative-first", "other-first")
 def label_gate(high, low, other=None, n=200, bulletins=10):
     """`high`, `low`: {scheme: k of n} of either cell on each bulletin; `other`: the two where the
     other act stands first, the same unless given."""
-    return board(main=[row for at in range(bulletins)
-                       for order, rates in zip(
-                           ORDERS, ((high, low), other or (high, low)), strict=True)
-                       for cell, by_scheme in zip((HPL, LAL), rates, strict=True)
-                       for scheme, k in by_scheme.items() for row in cells(
-                           {cell: [1] * k + [0] * (n - k)}, "a", bulletin=f"b{at}",
-                           label_scheme=scheme, option_order=order)])["labels"]
+    return board(
+        main=[
+            row
+            for at in range(bulletins)
+            for order, rates in zip(
+                ORDERS, ((high, low), other or (high, low)), strict=True
+            )
+            for cell, by_scheme in zip((HPL, LAL), rates, strict=True)
+            for scheme, k in by_scheme.items()
+            for row in cells(
+                {cell: [1] * k + [0] * (n - k)},
+                "a",
+                bulletin=f"b{at}",
+                label_scheme=scheme,
+                option_order=order,
+            )
+        ]
+    )["labels"]
 
 
 def every(k):
@@ -155,47 +239,71 @@ def test_two_points_follow_the_rule_more_do_not(k, specified):
 
 
 @pytest.mark.parametrize("n, verdict", [(168, "undecided"), (170, "pass")])
-def test_a_difference_passes_where_its_90_percent_interval_lies_inside_two_points(n, verdict):
+def test_a_difference_passes_where_its_90_percent_interval_lies_inside_two_points(
+    n, verdict
+):
     """Bulletins agree, so Newcombe's limits of the pooled cells speak: two cells of weight 1/2 on
     either side, each as far as Wilson's limit of one half; z(.95) = 1.6449."""
     gate = label_gate(every(n // 2), every(n // 2), ({}, {}), n=n)
-    reach = wilson(.5, 10 * n, 1.6448536, 1) - .5
+    reach = wilson(0.5, 10 * n, 1.6448536, 1) - 0.5
     assert gate["numbers"]["pairs"]["L1−L2"]["high"] == pytest.approx(reach)
-    assert (reach < .02, gate["established"]["verdict"]) == (verdict == "pass", verdict)
+    assert (reach < 0.02, gate["established"]["verdict"]) == (
+        verdict == "pass",
+        verdict,
+    )
 
 
 @pytest.mark.parametrize("bulletins, verdict", [(8, "undecided"), (9, "fail")])
 def test_a_difference_fails_where_its_interval_lies_wholly_outside_at_5_percent_over_3(
-        bulletins, verdict):
+    bulletins, verdict
+):
     """Six points, 100 decisions a bulletin, scheme and cell; z(1 − .05/6) = 2.3940."""
     more = every(25) | {"L1": 28}
     gate = label_gate(more, more, n=50, bulletins=bulletins)
-    ends = (.56 - wilson(.56, 100 * bulletins, 2.3939798, -1),
-            wilson(.5, 100 * bulletins, 2.3939798, 1) - .5)
-    least = .06 - math.sqrt(sum(end * end for end in ends) / 2)
+    ends = (
+        0.56 - wilson(0.56, 100 * bulletins, 2.3939798, -1),
+        wilson(0.5, 100 * bulletins, 2.3939798, 1) - 0.5,
+    )
+    least = 0.06 - math.sqrt(sum(end * end for end in ends) / 2)
     assert gate["numbers"]["pairs"]["L1−L2"]["least"] == pytest.approx(least, rel=1e-5)
-    assert (least > .02, *verdicts(gate)) == (verdict == "fail", "fail", verdict)
+    assert (least > 0.02, *verdicts(gate)) == (verdict == "fail", "fail", verdict)
 
 
-@pytest.mark.parametrize("rates, figure", [
-    # +20 points under the first scheme and −20 under the second; cooperation is one half
-    ((SAME | {"L1": 120, "L2": 80}, SAME | {"L1": 80, "L2": 120}), "L1 − L2: +40.0 points"),
-    ((every(140), every(60), (SAME, SAME)), "cooperative-first − other-first: +40")])
-def test_an_effect_that_hangs_on_label_or_order_fails_though_rates_are_equal(rates, figure):
+@pytest.mark.parametrize(
+    "rates, figure",
+    [
+        # +20 points under the first scheme and −20 under the second; cooperation is one half
+        (
+            (SAME | {"L1": 120, "L2": 80}, SAME | {"L1": 80, "L2": 120}),
+            "L1 − L2: +40.0 points",
+        ),
+        ((every(140), every(60), (SAME, SAME)), "cooperative-first − other-first: +40"),
+    ],
+)
+def test_an_effect_that_hangs_on_label_or_order_fails_though_rates_are_equal(
+    rates, figure
+):
     gate = label_gate(*rates)
     assert verdicts(gate) == ("pass", "fail")
     assert gate["established"]["figure"].startswith(f"effect, {figure}")
 
 
 def test_a_single_scheme_five_bulletins_and_schemes_apart_are_not_evaluable():
-    assert "only one label scheme" in label_gate({"L1": 1}, {"L1": 1})["as_specified"]["figure"]
+    assert (
+        "only one label scheme"
+        in label_gate({"L1": 1}, {"L1": 1})["as_specified"]["figure"]
+    )
     assert verdicts(label_gate(SAME, SAME, bulletins=5)) == ("pass", "not evaluable")
-    rows = [row._replace(bulletin=row.bulletin + scheme) for scheme in SCHEMES
-            for row in planted(NIL, label_scheme=scheme)]
+    rows = [
+        row._replace(bulletin=row.bulletin + scheme)
+        for scheme in SCHEMES
+        for row in planted(NIL, label_scheme=scheme)
+    ]
     assert verdicts(board(main=rows)["labels"]) == ("pass", "not evaluable")
 
 
 # --- tripwires ---------------------------------------------------------------------------------
+
 
 def wires(rows=(), runs=(), texts=()):
     return {wire["tripwire"]: wire for wire in tripwires(rows, runs, dict(texts))}
@@ -203,45 +311,84 @@ def wires(rows=(), runs=(), texts=()):
 
 def counted(decision=None, policy=None, served=("m-1",), upstreams=("p",), role="main"):
     """What manifests count, a run a cell: {cell: {status: answers}}."""
-    return [{"role": role, "cell": cell, "statuses": {
-        "decision": (decision or {}).get(cell, {}), "policy": (policy or {}).get(cell, {})},
-        "served": {"m": dict.fromkeys(served, 1)}, "upstreams": {"m": dict.fromkeys(upstreams, 1)}}
-        for cell in dict.fromkeys([*(decision or {}), *(policy or {})] or "a")]
+    return [
+        {
+            "role": role,
+            "cell": cell,
+            "statuses": {
+                "decision": (decision or {}).get(cell, {}),
+                "policy": (policy or {}).get(cell, {}),
+            },
+            "served": {"m": dict.fromkeys(served, 1)},
+            "upstreams": {"m": dict.fromkeys(upstreams, 1)},
+        }
+        for cell in dict.fromkeys([*(decision or {}), *(policy or {})] or "a")
+    ]
 
 
-@pytest.mark.parametrize("bad, n, tripped", [
-    (4, 100, False),      # 4%, which chance may make of 3%: lower limit 1.4% (two cells, 97.5%)
-    (45, 1000, True),     # 3.3%
-    (40, 1000, False)])   # 2.8%
-def test_unreadable_answers_trip_where_their_lower_limit_is_above_three_percent(bad, n, tripped):
-    runs = counted({"a": {"ok": n}, "b": {"ok": n - bad, "refused": bad, "provider_error": n}})
-    runs += counted({"b": {"refused": n}}, role="holdout")   # main runs alone
+@pytest.mark.parametrize(
+    "bad, n, tripped",
+    [
+        (
+            4,
+            100,
+            False,
+        ),  # 4%, which chance may make of 3%: lower limit 1.4% (two cells, 97.5%)
+        (45, 1000, True),  # 3.3%
+        (40, 1000, False),
+    ],
+)  # 2.8%
+def test_unreadable_answers_trip_where_their_lower_limit_is_above_three_percent(
+    bad, n, tripped
+):
+    runs = counted(
+        {"a": {"ok": n}, "b": {"ok": n - bad, "refused": bad, "provider_error": n}}
+    )
+    runs += counted({"b": {"refused": n}}, role="holdout")  # main runs alone
     out = wires(runs=runs)["unreadable"]
-    low = wilson(bad / n, n, 2.241403, -1)   # R: qnorm(1 - .0125)
+    low = wilson(bad / n, n, 2.241403, -1)  # R: qnorm(1 - .0125)
     assert out["numbers"]["cells"]["b"]["low"] == pytest.approx(low, rel=1e-5)
-    assert out["tripped"] is tripped is (low > .03)
+    assert out["tripped"] is tripped is (low > 0.03)
 
 
-@pytest.mark.parametrize("statuses, tripped", [
-    *(({"ok": 90, status: 10}, True) for status in NO_POLICY),
-    *(({"ok": 97, status: 3}, False) for status in NO_POLICY),
-    ({"ok": 90, "short": 10, "not_run": 9}, False), ({"not_run": 1}, None)])
+@pytest.mark.parametrize(
+    "statuses, tripped",
+    [
+        *(({"ok": 90, status: 10}, True) for status in NO_POLICY),
+        *(({"ok": 97, status: 3}, False) for status in NO_POLICY),
+        ({"ok": 90, "short": 10, "not_run": 9}, False),
+        ({"not_run": 1}, None),
+    ],
+)
 def test_policies_that_are_none_trip_like_unreadable_answers(statuses, tripped):
     assert wires(runs=counted(policy={"a": statuses}))["policies"]["tripped"] is tripped
 
 
-@pytest.mark.parametrize("cut, n, z, tripped", [
-    ([0, 5], 100, 1.959964, False), ([0, 28], 1000, 1.959964, False),
-    ([0, 40], 1000, 1.959964, True), ([0, 5, 40], 1000, 2.393980, True)])   # R: qnorm(1 - .05/6)
+@pytest.mark.parametrize(
+    "cut, n, z, tripped",
+    [
+        ([0, 5], 100, 1.959964, False),
+        ([0, 28], 1000, 1.959964, False),
+        ([0, 40], 1000, 1.959964, True),
+        ([0, 5, 40], 1000, 2.393980, True),
+    ],
+)  # R: qnorm(1 - .05/6)
 def test_truncation_trips_where_the_widest_difference_is_established_above_two_points(
-        cut, n, z, tripped):
+    cut, n, z, tripped
+):
     """Newcombe's limit of the highest share against none; pairs of cells share 5%."""
-    out = wires(runs=counted({cell: {"ok": n - k, "truncated": k} for cell, k in zip(
-        "abc", cut, strict=False)}))["truncation"]
+    out = wires(
+        runs=counted(
+            {
+                cell: {"ok": n - k, "truncated": k}
+                for cell, k in zip("abc", cut, strict=False)
+            }
+        )
+    )["truncation"]
     most = cut[-1] / n
     low = most - math.hypot(most - wilson(most, n, z, -1), wilson(0, n, z, 1))
     assert out["numbers"]["gap"]["low"] == pytest.approx(low, rel=1e-5)
-    assert out["tripped"] is tripped is (low > .02)
+    assert out["tripped"] is tripped is (low > 0.02)
     assert list(out["numbers"]["cells"].values()) == [k / n for k in cut]
 
 
@@ -253,11 +400,18 @@ def test_nothing_answered_is_not_checked_rather_than_fine():
 
 def test_both_sides_of_a_pair_and_its_runs_share_a_drawn_order_of_a_seed_and_domain():
     """Twenty decisions on two drawn orders: p can't be below 2/4."""
-    rows = [decision(agent=a, opponent=b, option_order=order, run=f"r{run}")
-            for order, (x, y) in (("cooperative-first", "ab"), ("other-first", "cd"))
-            for a, b in ((x, y), (y, x)) for run in range(5)]
+    rows = [
+        decision(agent=a, opponent=b, option_order=order, run=f"r{run}")
+        for order, (x, y) in (("cooperative-first", "ab"), ("other-first", "cd"))
+        for a, b in ((x, y), (y, x))
+        for run in range(5)
+    ]
     out = wires(rows)["position"]
-    assert out["numbers"]["slots"] == 2 and out["numbers"]["p"] == 0.5 and not out["tripped"]
+    assert (
+        out["numbers"]["slots"] == 2
+        and out["numbers"]["p"] == 0.5
+        and not out["tripped"]
+    )
     for change in ({"seed": 2}, {"domain": "hospital"}):
         more = [*rows, *(row._replace(**change) for row in rows)]
         assert wires(more)["position"]["numbers"]["slots"] == 4
@@ -268,14 +422,26 @@ def test_both_sides_of_a_pair_and_its_runs_share_a_drawn_order_of_a_seed_and_dom
     assert (read["k"], read["n"]) == (1, 1)
 
 
-@pytest.mark.parametrize("missing, n, others, p, tripped", [
-    # Fisher, 12/50 against 0/50: 2 × C(50,12)/C(100,12); 1 of 1 against 0 of 39: 1/40
-    (12, 50, 50, .00023115, True), (1, 1, 39, 1 / 40, False), (1, 1, 40, 1 / 41, True)])
-def test_missing_decisions_in_a_cell_trip_below_five_percent(missing, n, others, p, tripped):
+@pytest.mark.parametrize(
+    "missing, n, others, p, tripped",
+    [
+        # Fisher, 12/50 against 0/50: 2 × C(50,12)/C(100,12); 1 of 1 against 0 of 39: 1/40
+        (12, 50, 50, 0.00023115, True),
+        (1, 1, 39, 1 / 40, False),
+        (1, 1, 40, 1 / 41, True),
+    ],
+)
+def test_missing_decisions_in_a_cell_trip_below_five_percent(
+    missing, n, others, p, tripped
+):
     rows = [decision(HPL, None if at < missing else 1) for at in range(n)]
     out = wires(rows + [decision(LAL, 1)] * others)["attrition"]
     cell = out["numbers"]["cells"]["cvd, symmetry + cue, compliance pressure low"]
-    assert cell == {"missing": missing, "n": n, "p_holm": pytest.approx(2 * p, rel=1e-3)}
+    assert cell == {
+        "missing": missing,
+        "n": n,
+        "p_holm": pytest.approx(2 * p, rel=1e-3),
+    }
     assert out["tripped"] is tripped and wires(rows)["attrition"]["tripped"] is None
 
 
@@ -284,36 +450,56 @@ ALIKE, OTHER = "one two three four", "five six seven eight nine"
 
 def overlap(*runs, number=1):
     """Of the policies of runs of one cell, a seed each."""
-    return wires(texts={(seed, "cvd", number): {"a": texts}
-                        for seed, texts in enumerate(runs)})["overlap"]
+    return wires(
+        texts={(seed, "cvd", number): {"a": texts} for seed, texts in enumerate(runs)}
+    )["overlap"]
 
 
 def test_identical_policies_are_counted_and_trip_where_the_lower_limit_passes():
     # Pairs 1, 0, 0. Without one policy: 0, 0, 1: pseudo-values 1, 1, −1, which says nothing.
     few = overlap([ALIKE, ALIKE, OTHER])
-    assert few["numbers"]["cells"]["a"] == {"mean": 1 / 3, "low": 0, "pairs": 3, "identical": 1}
+    assert few["numbers"]["cells"]["a"] == {
+        "mean": 1 / 3,
+        "low": 0,
+        "pairs": 3,
+        "identical": 1,
+    }
     assert few["tripped"] is False and overlap([ALIKE] * 4)["tripped"] is True
-    assert overlap([ALIKE] * 4, number=2)["tripped"] is None   # later rounds are not looked at
+    assert (
+        overlap([ALIKE] * 4, number=2)["tripped"] is None
+    )  # later rounds are not looked at
     assert overlap(["", "a b"])["tripped"] is None
-    assert overlap(["one two three"] * 3, [ALIKE])["numbers"]["cells"]["a"]["pairs"] == 3
+    assert (
+        overlap(["one two three"] * 3, [ALIKE])["numbers"]["cells"]["a"]["pairs"] == 3
+    )
 
 
 def test_the_limit_of_overlap_leaves_out_a_policy_at_a_time():
     """ALIKE and this share one of three 3-grams; runs of six and of three policies, 18 pairs."""
     runs = [ALIKE] * 5 + ["one two three five"], [ALIKE] * 3
-    rest = [*[(10 + 5 / 3 + 3 - 4 - 1 / 3) / 13] * 5, (10 + 3) / 13,
-            *[(10 + 5 / 3 + 3 - 2) / 16] * 3]
+    rest = [
+        *[(10 + 5 / 3 + 3 - 4 - 1 / 3) / 13] * 5,
+        (10 + 3) / 13,
+        *[(10 + 5 / 3 + 3 - 2) / 16] * 3,
+    ]
     mean = (10 + 5 / 3 + 3) / 18
-    half = 2.306004135 * stdev(9 * mean - 8 * left for left in rest) / 3   # t(8)
+    half = 2.306004135 * stdev(9 * mean - 8 * left for left in rest) / 3  # t(8)
     assert overlap(*runs)["numbers"]["cells"]["a"] == {
-        "mean": pytest.approx(mean), "low": pytest.approx(mean - half), "pairs": 18,
-        "identical": 13}
+        "mean": pytest.approx(mean),
+        "low": pytest.approx(mean - half),
+        "pairs": 18,
+        "identical": 13,
+    }
 
 
-@pytest.mark.parametrize("runs, tripped, figure", [
-    (counted() + counted(), False, "one each"),
-    (counted() + counted(served=("m-2",)), True, "m: 2 models (m-1, m-2)"),
-    (counted(upstreams="pq", role="holdout"), True, "m: 2 providers (p, q)")])
+@pytest.mark.parametrize(
+    "runs, tripped, figure",
+    [
+        (counted() + counted(), False, "one each"),
+        (counted() + counted(served=("m-2",)), True, "m: 2 models (m-1, m-2)"),
+        (counted(upstreams="pq", role="holdout"), True, "m: 2 providers (p, q)"),
+    ],
+)
 def test_two_models_or_upstreams_behind_a_name_trip(runs, tripped, figure):
     out = wires(runs=runs)["served"]
     assert (out["tripped"], out["figure"]) == (tripped, figure)
@@ -324,11 +510,19 @@ def test_two_models_or_upstreams_behind_a_name_trip(runs, tripped, figure):
 A, B = "publish together at the agreed hour", "xxyyzz qqwwvv kkjjhh"
 
 
-@pytest.mark.parametrize(("texts", "within", "between"), [
-    ([{"a": [A, A], "b": [B, B]}], 1, 0), ([{"a": [A, A], "b": [A, A, A]}], 1, 1),
-    ([{"a": [A], "b": [B]}], None, 0), ([{"a": [A, A]}], 1, None),
-    ([{"a": [A, A], "b": [B]}, {"a": [A, B], "b": [B]}], 1 / 2, (0 + 1 / 2) / 2)])
-def test_similarity_within_and_between_cells_is_averaged_over_seeds(texts, within, between):
+@pytest.mark.parametrize(
+    ("texts", "within", "between"),
+    [
+        ([{"a": [A, A], "b": [B, B]}], 1, 0),
+        ([{"a": [A, A], "b": [A, A, A]}], 1, 1),
+        ([{"a": [A], "b": [B]}], None, 0),
+        ([{"a": [A, A]}], 1, None),
+        ([{"a": [A, A], "b": [B]}, {"a": [A, B], "b": [B]}], 1 / 2, (0 + 1 / 2) / 2),
+    ],
+)
+def test_similarity_within_and_between_cells_is_averaged_over_seeds(
+    texts, within, between
+):
     [row] = convergence({(seed, "cvd", 2): cells for seed, cells in enumerate(texts)})
     known = None not in (within, between)
     assert row["round"] == 2 and (row["difference"] is not None) is known

@@ -31,13 +31,28 @@ def page_of(runs, where):
     return page(index(runs, where, "0.1.0"))
 
 
-@pytest.mark.parametrize(("path", "entry", "note"), [
-    ("results/examples/pilot-smollm2", ("pilot", "complete", False), "Not shown: symmetry and cue"),
-    ("results/examples/urrp-smollm2", ("urrp", "complete", False), "smollm2-135m is not evaluabl"),
-    ("results/examples/confirmatory", ("study", "complete", True), ""),
-    ("results/examples/calibration", ("calibration", "complete", True), ""),
-    ("pd-agents/data/examples", ("iterated PD", "incomplete", False),
-     "16 of 18 matches ended without a valid answer")])
+@pytest.mark.parametrize(
+    ("path", "entry", "note"),
+    [
+        (
+            "results/examples/pilot-smollm2",
+            ("pilot", "complete", False),
+            "Not shown: symmetry and cue",
+        ),
+        (
+            "results/examples/urrp-smollm2",
+            ("urrp", "complete", False),
+            "smollm2-135m is not evaluabl",
+        ),
+        ("results/examples/confirmatory", ("study", "complete", True), ""),
+        ("results/examples/calibration", ("calibration", "complete", True), ""),
+        (
+            "pd-agents/data/examples",
+            ("iterated PD", "incomplete", False),
+            "16 of 18 matches ended without a valid answer",
+        ),
+    ],
+)
 def test_a_run_has_its_instrument_its_state_and_a_headline(path, entry, note):
     row = listed(ROOT / path)[0]
     assert (row.instrument, row.state, row.simulated) == entry
@@ -48,22 +63,65 @@ def manifest(**change):
     return lambda run: edit(run, lambda m: m.update(change))
 
 
-@pytest.mark.parametrize(("damage", "state", "why"), [
-    (lambda run: (run / "manifest.json").write_text("{"), "damaged", "manifest.json: Expecting"),
-    (lambda run: (run / "manifest.json").write_text("[]"), "damaged", "not an object"),
-    (lambda run: edit(run, lambda m: m.pop("files")), "damaged", "KeyError: 'files'"),
-    (manifest(identity=None), "damaged", "AttributeError"),
-    (manifest(files=3), "damaged", "TypeError"),
-    (lambda run: (run / "manifest.json").unlink(), "damaged", "a journal without its manif"),
-    (lambda run: (run / "journal.jsonl.gz").unlink(), "damaged", "its journal is gone"),
-    (lambda run: (run / "trials.csv").unlink(), "damaged", "trials.csv is gone; the command"),
-    (lambda run: [(run / name).unlink() for name in ("report.html", "trials.csv")], "damaged",
-     "report.html and 1 more is gone"),
-    (lambda run: (run / "pilot-analysis.json").write_text("{}"), "damaged", "KeyError: 'verdict'"),
-    (manifest(state="running"), "incomplete", "running, or interrupted: the command that began it "
-     "resumes it"),
-    (manifest(state="incomplete", unproven={"ended_by": "the limit of $3"}), "incomplete",
-     "the limit of $3: the command")])
+@pytest.mark.parametrize(
+    ("damage", "state", "why"),
+    [
+        (
+            lambda run: (run / "manifest.json").write_text("{"),
+            "damaged",
+            "manifest.json: Expecting",
+        ),
+        (
+            lambda run: (run / "manifest.json").write_text("[]"),
+            "damaged",
+            "not an object",
+        ),
+        (
+            lambda run: edit(run, lambda m: m.pop("files")),
+            "damaged",
+            "KeyError: 'files'",
+        ),
+        (manifest(identity=None), "damaged", "AttributeError"),
+        (manifest(files=3), "damaged", "TypeError"),
+        (
+            lambda run: (run / "manifest.json").unlink(),
+            "damaged",
+            "a journal without its manif",
+        ),
+        (
+            lambda run: (run / "journal.jsonl.gz").unlink(),
+            "damaged",
+            "its journal is gone",
+        ),
+        (
+            lambda run: (run / "trials.csv").unlink(),
+            "damaged",
+            "trials.csv is gone; the command",
+        ),
+        (
+            lambda run: [
+                (run / name).unlink() for name in ("report.html", "trials.csv")
+            ],
+            "damaged",
+            "report.html and 1 more is gone",
+        ),
+        (
+            lambda run: (run / "pilot-analysis.json").write_text("{}"),
+            "damaged",
+            "KeyError: 'verdict'",
+        ),
+        (
+            manifest(state="running"),
+            "incomplete",
+            "running, or interrupted: the command that began it resumes it",
+        ),
+        (
+            manifest(state="incomplete", unproven={"ended_by": "the limit of $3"}),
+            "incomplete",
+            "the limit of $3: the command",
+        ),
+    ],
+)
 def test_a_run_that_is_not_whole_is_listed_with_the_reason(results, damage, state, why):
     damage(results / "pilot/real")
     [entry] = listed(results)
@@ -75,14 +133,22 @@ def test_a_plan_is_a_row_above_its_runs_and_every_link_works_from_disk(results):
     folder = plan(results, agents=3)
     above, *runs = listed(folder)
     assert (above.instrument, above.state, above.note) == (
-        "study", "complete", f"not analysed yet: analyze.py {folder.name}")
+        "study",
+        "complete",
+        f"not analysed yet: analyze.py {folder.name}",
+    )
     assert {(run.instrument, run.state, run.simulated) for run in runs} == {
-        ("tournament", "complete", True)}
+        ("tournament", "complete", True)
+    }
     assert len(runs) == 10 and states([above, *runs]) == {"complete": 10}
     (results / "pilot/real").rename(results / "pilot/100% #1 'run'?")
-    links = re.findall(r'<a [^>]*href="([^#"][^"]*)"', page_of(listed(results), results))
+    links = re.findall(
+        r'<a [^>]*href="([^#"][^"]*)"', page_of(listed(results), results)
+    )
     assert len(links) == 1 + 10
-    assert all((results / unquote(link)).is_file() and ":" not in link for link in links)
+    assert all(
+        (results / unquote(link)).is_file() and ":" not in link for link in links
+    )
     shutil.rmtree(folder / runs[0].path.name)
     above = listed(folder)[0]
     assert above.state == "incomplete" and above.note.startswith("1 run not begun")

@@ -13,16 +13,28 @@ from conftest import ROOT, clean_environment, ended
 from readers import python_with
 
 NAME = "sim-sloppy"  # it answers as a model would that now and then leaves the form
-STUDIES = {"2x2": {"runs": 10}, "lever": {"design": "lever", "runs": 1},
-           "mechanism": {"design": "mechanism", "runs": 1, "lever": 3, "examples": 4},
-           "twin": {"design": "twin", "runs": 1, "seed": 7}}
+STUDIES = {
+    "2x2": {"runs": 10},
+    "lever": {"design": "lever", "runs": 1},
+    "mechanism": {"design": "mechanism", "runs": 1, "lever": 3, "examples": 4},
+    "twin": {"design": "twin", "runs": 1, "seed": 7},
+}
 # The pilot once more, by flags of Inspect's that make something else of it.
-ODD = {"twice": {"epochs": 2, "limit": 1}, "fewer": {"limit": 30},
-       "words": {"system_message": "Hurry.", "limit": 1}}
+ODD = {
+    "twice": {"epochs": 2, "limit": 1},
+    "fewer": {"limit": 30},
+    "words": {"system_message": "Hurry.", "limit": 1},
+}
 # {folder: the logs that are read into it}; "changed" is the first log, made with other prompts.
-READ = {**{f"{study}-again": [study] for study in STUDIES}, "fewer": ["fewer"],
-        "twice": ["twice"], "words": ["words"], "changed": ["changed"], "none": ["none"],
-        "designs": ["2x2", "twin"]}
+READ = {
+    **{f"{study}-again": [study] for study in STUDIES},
+    "fewer": ["fewer"],
+    "twice": ["twice"],
+    "words": ["words"],
+    "changed": ["changed"],
+    "none": ["none"],
+    "designs": ["2x2", "twin"],
+}
 # Inspect's mock answers with the body that the journal has for the same seed, and only the same
 # messages. Prints {log: (its trials' ids in order, its table)} and {folder: (exit code, stderr)}.
 INSPECT = """
@@ -80,9 +92,15 @@ print(json.dumps([shown, made]))
 
 
 def process(folder, *command, env=()):
-    done = subprocess.run([python_with("inspect_ai", "openai"), *map(str, command)], cwd=folder,
-                          env=clean_environment() | {"PYTHONPATH": str(ROOT)} | dict(env),
-                          text=True, capture_output=True, check=False, timeout=600)
+    done = subprocess.run(
+        [python_with("inspect_ai", "openai"), *map(str, command)],
+        cwd=folder,
+        env=clean_environment() | {"PYTHONPATH": str(ROOT)} | dict(env),
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -95,13 +113,33 @@ def inspected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inspect")
     for study, parameters in STUDIES.items():
         flags = [f"--{name}={value}" for name, value in parameters.items()]
-        assert ended(folder, "run_pilot.py", *flags, "--models", NAME, "--out", ".", "--run-id",
-                     study).returncode == 0
+        assert (
+            ended(
+                folder,
+                "run_pilot.py",
+                *flags,
+                "--models",
+                NAME,
+                "--out",
+                ".",
+                "--run-id",
+                study,
+            ).returncode
+            == 0
+        )
     (folder / "none.eval").write_text("{}")
     jobs = {study: (study, parameters, {}) for study, parameters in STUDIES.items()} | {
-        odd: ("2x2", STUDIES["2x2"], flags) for odd, flags in ODD.items()}
-    stdout = process(folder, "-c", INSPECT, ROOT / "inspect_task.py", NAME, json.dumps(jobs),
-                     json.dumps(READ))
+        odd: ("2x2", STUDIES["2x2"], flags) for odd, flags in ODD.items()
+    }
+    stdout = process(
+        folder,
+        "-c",
+        INSPECT,
+        ROOT / "inspect_task.py",
+        NAME,
+        json.dumps(jobs),
+        json.dumps(READ),
+    )
     return folder, *json.loads(stdout.splitlines()[-1])
 
 
@@ -110,7 +148,9 @@ def analysis(folder):
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_a_log_leads_to_the_order_and_the_analysis_of_a_run_with_the_same_answers(inspected, study):
+def test_a_log_leads_to_the_order_and_the_analysis_of_a_run_with_the_same_answers(
+    inspected, study
+):
     """All of it but who served the answers: Inspect's logs name no upstream."""
     folder, logs, read = inspected
     with gzip.open(folder / study / "trials.jsonl.gz") as lines:
@@ -123,9 +163,19 @@ def test_a_log_leads_to_the_order_and_the_analysis_of_a_run_with_the_same_answer
 
 def test_the_table_shows_cooperation_by_cell(inspected):
     folder, logs, _ = inspected
-    cells, table = analysis(folder / "2x2")["2x2"]["by_model"][NAME]["cells"], logs["2x2"][1]
-    expected = {name: cells[cell]["k"] / cells[cell]["n"] for cell, name in (
-        ("HP", "symmetry + cue"), ("HA", "symmetry alone"), ("LP", "cue alone"), ("LA", "neither"))}
+    cells, table = (
+        analysis(folder / "2x2")["2x2"]["by_model"][NAME]["cells"],
+        logs["2x2"][1],
+    )
+    expected = {
+        name: cells[cell]["k"] / cells[cell]["n"]
+        for cell, name in (
+            ("HP", "symmetry + cue"),
+            ("HA", "symmetry alone"),
+            ("LP", "cue alone"),
+            ("LA", "neither"),
+        )
+    }
     k, n = (sum(cell[key] for cell in cells.values()) for key in "kn")
     assert table == pytest.approx(expected | {"all": k / n})
 
@@ -133,23 +183,57 @@ def test_the_table_shows_cooperation_by_cell(inspected):
 def test_a_server_called_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_path):
     """The double's answer is a function of the messages and the seed alone."""
     python_with("inspect_ai", "openai")
-    assert ended(tmp_path, "run_pilot.py", "--base-url", double.url, "--models", "double/a",
-                 "--out", ".", "--run-id", "run", key="k-123456").returncode == 0
-    process(tmp_path, "-m", "inspect_ai", "eval", ROOT / "inspect_task.py@pilot", "--model",
-            "openai-api/local/double/a", "--log-dir", "logs", "--display", "none",
-            env={"LOCAL_BASE_URL": double.url, "LOCAL_API_KEY": "k-123456"})
+    assert (
+        ended(
+            tmp_path,
+            "run_pilot.py",
+            "--base-url",
+            double.url,
+            "--models",
+            "double/a",
+            "--out",
+            ".",
+            "--run-id",
+            "run",
+            key="k-123456",
+        ).returncode
+        == 0
+    )
+    process(
+        tmp_path,
+        "-m",
+        "inspect_ai",
+        "eval",
+        ROOT / "inspect_task.py@pilot",
+        "--model",
+        "openai-api/local/double/a",
+        "--log-dir",
+        "logs",
+        "--display",
+        "none",
+        env={"LOCAL_BASE_URL": double.url, "LOCAL_API_KEY": "k-123456"},
+    )
     [log] = (tmp_path / "logs").glob("*.eval")
     shown = process(tmp_path, ROOT / "inspect_task.py", log)
     expected, made = analysis(tmp_path / "run"), analysis(log.with_suffix(""))
     for key in ("verdict", "claims", "2x2", "outcomes", "position"):
         assert made[key] == expected[key]
-    assert shown.partition(str(log.parent))[0] in ended(tmp_path, "analyze.py", "run").stdout
+    assert (
+        shown.partition(str(log.parent))[0]
+        in ended(tmp_path, "analyze.py", "run").stdout
+    )
 
 
-@pytest.mark.parametrize(("wrong", "fault"), [
-    ("twice", "was asked twice"), ("words", "was asked in other words"),
-    ("changed", "prompts.cirrus24/round_1.md was"), ("none", "none.eval: no log of Inspect"),
-    ("designs", 'config.design was "twin" and is null: another design')])
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        ("twice", "was asked twice"),
+        ("words", "was asked in other words"),
+        ("changed", "prompts.cirrus24/round_1.md was"),
+        ("none", "none.eval: no log of Inspect"),
+        ("designs", 'config.design was "twin" and is null: another design'),
+    ],
+)
 def test_a_log_of_something_else_is_refused_in_a_line(inspected, wrong, fault):
     folder, _, read = inspected
     code, stderr = read[wrong]

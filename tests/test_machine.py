@@ -20,14 +20,26 @@ from common import cli as scripts
 PILOT = ("run_pilot.py", "--models", "sim-coin", "--runs", "1", "--out", "p")
 TOURNAMENT = ("run_tournament.py", "--agents", "2", "--rounds", "1", "--out", "t")
 URRP = ("urrp_run.py", "--models", "sim-open", "--pilot", "--trials", "1", "--out", "u")
-CALIBRATION = ("calibrate.py", "--reps", "3", "--populations", "coin-50-0-0-0", "--runs", "2")
+CALIBRATION = (
+    "calibrate.py",
+    "--reps",
+    "3",
+    "--populations",
+    "coin-50-0-0-0",
+    "--runs",
+    "2",
+)
 # The rows of the page's table, in an order in which each finds what it needs: (first cell, command)
-ROWS = [("`run_pilot.py`", PILOT), ("`run_tournament.py`", TOURNAMENT), ("`urrp_run.py`", URRP),
-        ("… `--preregister`", (*TOURNAMENT, "--plan", "confirmatory", "--preregister")),
-        ("`analyze.py` on pilots", ("analyze.py", "p")),
-        ("`analyze.py` on tournaments", ("analyze.py", "t")),
-        ("`analyze.py --verify`", ("analyze.py", "--verify", "p")),
-        ("`analyze.py --index`", ("analyze.py", "p", "--index"))]
+ROWS = [
+    ("`run_pilot.py`", PILOT),
+    ("`run_tournament.py`", TOURNAMENT),
+    ("`urrp_run.py`", URRP),
+    ("… `--preregister`", (*TOURNAMENT, "--plan", "confirmatory", "--preregister")),
+    ("`analyze.py` on pilots", ("analyze.py", "p")),
+    ("`analyze.py` on tournaments", ("analyze.py", "t")),
+    ("`analyze.py --verify`", ("analyze.py", "--verify", "p")),
+    ("`analyze.py --index`", ("analyze.py", "p", "--index")),
+]
 
 
 def result(done):
@@ -43,78 +55,112 @@ def result(done):
 def test_the_page_tells_the_keys_that_there_are(cli):
     page = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
     for row, command in ROWS:
-        outer, _, inner = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", page, re.M)[1].partition(
-            ": of each")
+        outer, _, inner = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", page, re.M)[
+            1
+        ].partition(": of each")
         facts, keys = result(cli(*command, "--json")), re.findall(r"`(\w+)`", outer)
         assert {*keys, "exit_code", "error"} == facts.keys(), row
-        assert not inner or set(re.findall(r"`(\w+)`", inner)) == facts[keys[-1]][0].keys(), row
+        assert (
+            not inner or set(re.findall(r"`(\w+)`", inner)) == facts[keys[-1]][0].keys()
+        ), row
 
 
 def test_a_command_says_what_it_counted_and_an_analysis_into_a_file_nothing(cli):
     for command, key, value in (
-            (PILOT, "statuses", {"ok": 4}), (PILOT, "cost_usd", 0),
-            ((*PILOT, "--dry-run"), "calls", 4), ((*URRP, "--dry-run"), "calls", 23),
-            ((*TOURNAMENT, "--dry-run"), "calls", 2 + 3 * 2),  # two policies, three encounters
-            (CALIBRATION, "replications", 6)):
+        (PILOT, "statuses", {"ok": 4}),
+        (PILOT, "cost_usd", 0),
+        ((*PILOT, "--dry-run"), "calls", 4),
+        ((*URRP, "--dry-run"), "calls", 23),
+        (
+            (*TOURNAMENT, "--dry-run"),
+            "calls",
+            2 + 3 * 2,
+        ),  # two policies, three encounters
+        (CALIBRATION, "replications", 6),
+    ):
         assert result(cli(*command, "--json"))[key] == value, command
     done = cli("run_pilot.py", "--models", "sim-nobody")
-    assert done.returncode == 2 and "no simulated respondent 'sim-nobody'" in done.stderr
+    assert (
+        done.returncode == 2 and "no simulated respondent 'sim-nobody'" in done.stderr
+    )
     trials = ROOT / "results/examples/urrp-smollm2/urrp_runs.jsonl"
     done = cli("urrp_analyze.py", trials, "--json", "a.json", "--sample", "0")
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_a_simulated_answer_counts_a_token_for_each_four_characters_begun(cli, tmp_path):
+def test_a_simulated_answer_counts_a_token_for_each_four_characters_begun(
+    cli, tmp_path
+):
     cli(*PILOT)
     with gzip.open(run_in(tmp_path / "p") / "trials.jsonl.gz") as lines:
         for row in map(json.loads, lines):
             assert row["tokens"]["output"] == math.ceil(len(row["text"]) / 4)
 
 
-REVOKED = {"faults": [{"fault": "401", "skip": 2}]}   # the key, after two answers
+REVOKED = {"faults": [{"fault": "401", "skip": 2}]}  # the key, after two answers
 LIVE = ("--models", "double/a", "--concurrency", "1")
 
 
-@pytest.mark.parametrize(("command", "setup", "code", "state"), [
-    ((*PILOT, *LIVE), REVOKED, 5, "incomplete"), ((*URRP, *LIVE), REVOKED, 5, "incomplete"),
-    ((*TOURNAMENT, "--models", "double/a"), REVOKED, 5, 5),
-    ((*PILOT, *LIVE, "--limit-usd", "0.00001"), {}, 4, 4)])
-def test_a_run_that_broke_off_says_how_far_it_got(live, cli, double, command, setup, code, state):
+@pytest.mark.parametrize(
+    ("command", "setup", "code", "state"),
+    [
+        ((*PILOT, *LIVE), REVOKED, 5, "incomplete"),
+        ((*URRP, *LIVE), REVOKED, 5, "incomplete"),
+        ((*TOURNAMENT, "--models", "double/a"), REVOKED, 5, 5),
+        ((*PILOT, *LIVE, "--limit-usd", "0.00001"), {}, 4, 4),
+    ],
+)
+def test_a_run_that_broke_off_says_how_far_it_got(
+    live, cli, double, command, setup, code, state
+):
     double.script(**setup)
-    run = (partial(live, double) if command[0] == "run_tournament.py" else
-           partial(cli, command[0], "--base-url", double.url))
+    run = (
+        partial(live, double)
+        if command[0] == "run_tournament.py"
+        else partial(cli, command[0], "--base-url", double.url)
+    )
     facts = result(run(*command[1:], "--json", key="sk-test-key"))
     assert facts["exit_code"] == code and "sk-test-key" not in json.dumps(facts)
-    assert [each.get("state", each["exit_code"]) for each in facts.get("runs", [facts])] == [state]
+    assert [
+        each.get("state", each["exit_code"]) for each in facts.get("runs", [facts])
+    ] == [state]
 
 
 @pytest.fixture
 def ends(capsys):
     """ends(main, flags…) → how a script with this `main` ends, and what it printed."""
+
     def run(main, *flags):
         with pytest.raises(SystemExit) as left:
             scripts.run(main, list(flags))
         out, err = capsys.readouterr()
         return SimpleNamespace(returncode=left.value.code, stdout=out, stderr=err)
+
     return run
 
 
-def test_a_fault_of_ours_or_an_interruption_is_an_object_and_a_traceback_on_stderr(ends):
+def test_a_fault_of_ours_or_an_interruption_is_an_object_and_a_traceback_on_stderr(
+    ends,
+):
     def interrupted(argv):
         raise KeyboardInterrupt
+
     done = ends(lambda argv: 1 / 0, "--json")
     assert result(done)["error"] == "unexpected ZeroDivisionError: division by zero"
     assert done.returncode == 1 and "Traceback" in done.stderr
     assert result(ends(interrupted, "--json"))["error"].startswith(
-        "interrupted: the journal is intact")
+        "interrupted: the journal is intact"
+    )
 
 
 def test_people_get_the_text_and_a_line_an_error_machines_the_object_alone(ends):
     def main(argv):
         print("on the way")
         return scripts.Done(3, {"n": 1}, "text", "one\ntwo")
-    assert ends(main) == SimpleNamespace(returncode=3, stdout="on the way\ntext\n",
-                                         stderr="error: one\nerror: two\n")
+
+    assert ends(main) == SimpleNamespace(
+        returncode=3, stdout="on the way\ntext\n", stderr="error: one\nerror: two\n"
+    )
     done = ends(main, "--json")
     assert json.loads(done.stdout) == {"n": 1, "exit_code": 3, "error": "one\ntwo"}
     assert done.stderr == "on the way\nerror: one\nerror: two\n"
@@ -123,20 +169,49 @@ def test_people_get_the_text_and_a_line_an_error_machines_the_object_alone(ends)
 LONG = "from common import cli; cli.run(lambda argv: cli.Done(0, {'n': 'x' * 1000000}), ['--json'])"
 
 
-@pytest.mark.parametrize(("line", "stdout", "code", "complaint"), [
-    ("run_pilot.py --dry-run > /dev/full", "", 3, "error: stdout: No space left"),
-    (f'-c "{LONG}" | head -c 1', "{", 0, "")])
-def test_a_full_stdout_is_an_error_and_a_reader_who_left_is_none(line, stdout, code, complaint):
-    done = subprocess.run(f'"{sys.executable}" {line}', shell=True, cwd=ROOT, check=False,
-                          capture_output=True, text=True, env=clean_environment())
+@pytest.mark.parametrize(
+    ("line", "stdout", "code", "complaint"),
+    [
+        ("run_pilot.py --dry-run > /dev/full", "", 3, "error: stdout: No space left"),
+        (f'-c "{LONG}" | head -c 1', "{", 0, ""),
+    ],
+)
+def test_a_full_stdout_is_an_error_and_a_reader_who_left_is_none(
+    line, stdout, code, complaint
+):
+    done = subprocess.run(
+        f'"{sys.executable}" {line}',
+        shell=True,
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+    )
     assert (done.returncode, done.stdout) == (code, stdout)
     assert done.stderr.startswith(complaint) and bool(complaint) == bool(done.stderr)
 
 
-@pytest.mark.parametrize(("terminal", "shown"), [
-    (True, ["\rr  1/9  ok 1\x1b[K", "\rr  4/9  ETA 0:00:20  ok 4\x1b[K", "\rr  9/9  ok 9\x1b[K\n"]),
-    (False, ["progress run=r done=4 total=9 ok=4 eta_s=20\n",
-             "progress run=r done=9 total=9 ok=9 eta_s=0\n"])])
+@pytest.mark.parametrize(
+    ("terminal", "shown"),
+    [
+        (
+            True,
+            [
+                "\rr  1/9  ok 1\x1b[K",
+                "\rr  4/9  ETA 0:00:20  ok 4\x1b[K",
+                "\rr  9/9  ok 9\x1b[K\n",
+            ],
+        ),
+        (
+            False,
+            [
+                "progress run=r done=4 total=9 ok=4 eta_s=20\n",
+                "progress run=r done=9 total=9 ok=9 eta_s=0\n",
+            ],
+        ),
+    ],
+)
 def test_a_line_is_due_from_time_to_time_and_at_the_end(monkeypatch, terminal, shown):
     """One was answered by an earlier start: three in twelve seconds leave twenty for the rest."""
     stream, clock = StringIO(), iter((0.0, 0.0, 12.0, 12.0, 12.0))
@@ -149,17 +224,34 @@ def test_a_line_is_due_from_time_to_time_and_at_the_end(monkeypatch, terminal, s
     assert stream.getvalue() == "".join(shown)
 
 
-@pytest.mark.parametrize(("line", "given", "key"), [
-    ("OPENROUTER_API_KEY=sk-1", None, "sk-1"), ("OPENROUTER_API_KEY=sk-1", "sk-2 ", "sk-2"),
-    ("export OPENROUTER_API_KEY = 'sk-1'", None, "sk-1"), ("OTHER_KEY=sk-1", None, ""),
-    ("OPENROUTER_API_KEY=sk-1", "", "")])
-def test_a_key_is_read_from_a_file_where_the_environment_has_none(tmp_path, line, given, key):
+@pytest.mark.parametrize(
+    ("line", "given", "key"),
+    [
+        ("OPENROUTER_API_KEY=sk-1", None, "sk-1"),
+        ("OPENROUTER_API_KEY=sk-1", "sk-2 ", "sk-2"),
+        ("export OPENROUTER_API_KEY = 'sk-1'", None, "sk-1"),
+        ("OTHER_KEY=sk-1", None, ""),
+        ("OPENROUTER_API_KEY=sk-1", "", ""),
+    ],
+)
+def test_a_key_is_read_from_a_file_where_the_environment_has_none(
+    tmp_path, line, given, key
+):
     shutil.copytree(ROOT / "common", tmp_path / "common")
     (tmp_path / ".env").write_text(f"# mine\n{line}\n")
     environment = clean_environment(given)
     if given is None:
         del environment["OPENROUTER_API_KEY"]
-    done = subprocess.run([sys.executable, "-c", "from common.cli import api_key; "
-                           "print(repr(api_key()))"], cwd=tmp_path, env=environment, text=True,
-                          capture_output=True, check=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from common.cli import api_key; print(repr(api_key()))",
+        ],
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=True,
+    )
     assert done.stdout == f"{key!r}\n"

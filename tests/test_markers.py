@@ -14,8 +14,13 @@ from show.document import words_of
 
 # --- the weak label ----------------------------------------------------------------------------
 
-TEXTS = [json.loads(line) for line in
-         Path(__file__).with_name("data").joinpath("policies.jsonl").open(encoding="utf-8")]
+TEXTS = [
+    json.loads(line)
+    for line in Path(__file__)
+    .with_name("data")
+    .joinpath("policies.jsonl")
+    .open(encoding="utf-8")
+]
 
 
 def families(text):
@@ -34,9 +39,14 @@ def test_a_long_text_is_read_in_pieces():
 
 # --- agreement ---------------------------------------------------------------------------------
 
+
 def table(both, first, second, neither):
-    return ([(True, True)] * both + [(True, False)] * first + [(False, True)] * second
-            + [(False, False)] * neither)
+    return (
+        [(True, True)] * both
+        + [(True, False)] * first
+        + [(False, True)] * second
+        + [(False, False)] * neither
+    )
 
 
 def test_agreement_of_a_pair_by_hand():
@@ -46,13 +56,20 @@ def test_agreement_of_a_pair_by_hand():
     assert result["ac1"]["value"] == pytest.approx(0.35125 / 0.50125)
     assert result["positive"]["value"] == pytest.approx(80 / 95)
     assert (result["n"], result["either"], result["both"]) == (100, 55, 40)
-    assert result["reached"] is False  # the bound lies below the value, and that below 0.75
+    assert (
+        result["reached"] is False
+    )  # the bound lies below the value, and that below 0.75
 
 
-@pytest.mark.parametrize("rows, reached, why", [
-    (table(40, 1, 1, 58), True, None), (table(0, 30, 30, 40), False, None),
-    (table(9, 0, 0, 10), None, "19 policies labelled by both; 20 are needed"),
-    (table(4, 0, 0, 96), None, "4 called present by both; 5 are needed")])
+@pytest.mark.parametrize(
+    "rows, reached, why",
+    [
+        (table(40, 1, 1, 58), True, None),
+        (table(0, 30, 30, 40), False, None),
+        (table(9, 0, 0, 10), None, "19 policies labelled by both; 20 are needed"),
+        (table(4, 0, 0, 96), None, "4 called present by both; 5 are needed"),
+    ],
+)
 def test_a_pair_reaches_the_bar_misses_it_or_cannot_tell(rows, reached, why):
     result = m.pair("a", "b", rows)
     assert (result["reached"], result["why"]) == (reached, why)
@@ -60,37 +77,87 @@ def test_a_pair_reaches_the_bar_misses_it_or_cannot_tell(rows, reached, why):
 
 ACAUSAL = "Teams like us will decide alike, so choose as if for all.\nLog it number {}.\nFile it."
 PLAIN = "Publish when engineering is done, day {}.\nLog it.\nTell support."
-POLICIES = [Policy(f"run/r1/{at}", "cvd S.high-C.present-H.low", text, marked(text)) for at, text
-            in enumerate((ACAUSAL, PLAIN, PLAIN)[at % 3].format(at) for at in range(60))]
+POLICIES = [
+    Policy(f"run/r1/{at}", "cvd S.high-C.present-H.low", text, marked(text))
+    for at, text in enumerate(
+        (ACAUSAL, PLAIN, PLAIN)[at % 3].format(at) for at in range(60)
+    )
+]
 WEAK = {item_id(policy.text): policy.weak for policy in POLICIES}
 
 
 def rater(name, wrong=(), **more):
     """Calls a policy acausal where it is, otherwise where its place is in `wrong`."""
-    labels = {item_id(policy.text): {family: family == "acausal" and (at % 3 == 0) != (at in wrong)
-                                     for family in FAMILIES} for at, policy in enumerate(POLICIES)}
-    return Rater(**({"name": name, "kind": "model", "simulated": False, "done": True,
-                     "labels": labels, "statuses": {"ok": 60}, "served": (name,)} | more))
+    labels = {
+        item_id(policy.text): {
+            family: family == "acausal" and (at % 3 == 0) != (at in wrong)
+            for family in FAMILIES
+        }
+        for at, policy in enumerate(POLICIES)
+    }
+    return Rater(
+        **(
+            {
+                "name": name,
+                "kind": "model",
+                "simulated": False,
+                "done": True,
+                "labels": labels,
+                "statuses": {"ok": 60},
+                "served": (name,),
+            }
+            | more
+        )
+    )
 
 
 A, B = rater("a"), rater("b")
 SIMULATED = [rater(name, simulated=True) for name in "ab"]
 
 
-@pytest.mark.parametrize(("raters", "policies_simulated", "adjudicated", "words"), [
-    ([A, B], False, True, []), (SIMULATED, True, True, []),
-    ([A, B, rater("anna", range(60), kind="person")], False, False, ["anna"]),  # every pair
-    ([rater("a", range(9)), rater("b", range(9, 18))], False, False, ["0.75 is needed", "a and b"]),
-    ([], False, None, ["nobody has rated"]), ([A], False, None, ["only rater"]),
-    ([A, SIMULATED[1]], False, None, ["simulated raters say nothing"]),
-    ([A, rater("b", done=False)], False, None, ["unfinished"]),
-    ([rater(name, served=("x",)) for name in "ab"], False, None, ["one rater, not two"])])
-def test_who_may_adjudicate_and_who_does(raters, policies_simulated, adjudicated, words):
+@pytest.mark.parametrize(
+    ("raters", "policies_simulated", "adjudicated", "words"),
+    [
+        ([A, B], False, True, []),
+        (SIMULATED, True, True, []),
+        (
+            [A, B, rater("anna", range(60), kind="person")],
+            False,
+            False,
+            ["anna"],
+        ),  # every pair
+        (
+            [rater("a", range(9)), rater("b", range(9, 18))],
+            False,
+            False,
+            ["0.75 is needed", "a and b"],
+        ),
+        ([], False, None, ["nobody has rated"]),
+        ([A], False, None, ["only rater"]),
+        ([A, SIMULATED[1]], False, None, ["simulated raters say nothing"]),
+        ([A, rater("b", done=False)], False, None, ["unfinished"]),
+        (
+            [rater(name, served=("x",)) for name in "ab"],
+            False,
+            None,
+            ["one rater, not two"],
+        ),
+    ],
+)
+def test_who_may_adjudicate_and_who_does(
+    raters, policies_simulated, adjudicated, words
+):
     result = m.agreement(WEAK, raters, policies_simulated)["acausal"]
     assert result["adjudicated"] is adjudicated
-    assert (result["why"] is None) is (words == []) and all(word in result["why"] for word in words)
+    assert (result["why"] is None) is (words == []) and all(
+        word in result["why"] for word in words
+    )
     if adjudicated:
-        assert result["lowest"] == min(pair["ac1"]["low"] for pair in result["pairs"]) >= 0.75
+        assert (
+            result["lowest"]
+            == min(pair["ac1"]["low"] for pair in result["pairs"])
+            >= 0.75
+        )
 
 
 # --- do markers predict decisions? -------------------------------------------------------------
@@ -103,7 +170,10 @@ def rows_and_labels(shares, cell=CELL):
     rows, labels = [], {}
     for at, (acausal, k, n) in enumerate(shares):
         policy = f"{cell}/r1/{at}"
-        rows += [decision(cell, int(i < k), f"agent-{at:02d}", policy=policy) for i in range(n)]
+        rows += [
+            decision(cell, int(i < k), f"agent-{at:02d}", policy=policy)
+            for i in range(n)
+        ]
         labels[policy] = {"acausal": acausal, "compliance": False}
     return rows, labels
 
@@ -115,12 +185,16 @@ def test_the_likelihood_ratio_is_that_of_two_proportions_where_policies_vary_les
 
     def likelihood(k, n):
         return k * math.log(k / n) + (n - k) * math.log(1 - k / n)
+
     g = 2 * (likelihood(20, 32) + likelihood(16, 32) - likelihood(36, 64))
     assert result["acausal"]["chi2"] == pytest.approx(g, rel=1e-4)
     assert result["acausal"]["estimate"] == pytest.approx(math.log(5 / 3), rel=1e-3)
     assert result["acausal"]["df"] == 1 and 0.3 < result["acausal"]["p"] < 0.32
-    assert result["left_out"]["cell"] == result["left_out"]["compliance"] == (
-        "one level in these data")
+    assert (
+        result["left_out"]["cell"]
+        == result["left_out"]["compliance"]
+        == ("one level in these data")
+    )
     assert result["formula"] == "coop ~ acausal + (1|agent) + (1|policy)"
 
 
@@ -132,12 +206,16 @@ def test_a_marker_that_only_follows_the_cell_predicts_nothing_beyond_it():
     assert result["acausal"]["p"] > 0.9 and abs(result["acausal"]["estimate"]) < 0.01
 
 
-@pytest.mark.parametrize("shares, word", [
-    ([], "no readable decision"),
-    ([(False, 3, 8)] * 4, "no policy has the acausal marker"),
-    ([(True, 3, 8)] * 4, "every policy has the acausal marker"),
-    ([(True, 8, 8)] * 4 + [(False, 2, 8)] * 4, "separation"),
-    ([(True, 8, 8)] * 2 + [(False, 8, 8)] * 2, "every coop is 1")])
+@pytest.mark.parametrize(
+    "shares, word",
+    [
+        ([], "no readable decision"),
+        ([(False, 3, 8)] * 4, "no policy has the acausal marker"),
+        ([(True, 3, 8)] * 4, "every policy has the acausal marker"),
+        ([(True, 8, 8)] * 4 + [(False, 2, 8)] * 4, "separation"),
+        ([(True, 8, 8)] * 2 + [(False, 8, 8)] * 2, "every coop is 1"),
+    ],
+)
 def test_what_cannot_be_fitted_says_why(shares, word):
     result = m.validity(*rows_and_labels(shares))
     assert result["acausal"] is None and word in result["why"]
@@ -145,16 +223,23 @@ def test_what_cannot_be_fitted_says_why(shares, word):
 
 
 def test_a_rationale_is_what_follows_the_decision_and_is_only_counted():
-    rows = [decision(CELL, 1)._replace(text="\n Decision: COORDINATE\nSafe-harbor needs it."),
-            decision(CELL, 0)._replace(text="Decision: PREEMPT by safe-harbor\nNow."),
-            decision(CELL, None)._replace(text="safe-harbor\nsafe-harbor")]
+    rows = [
+        decision(CELL, 1)._replace(
+            text="\n Decision: COORDINATE\nSafe-harbor needs it."
+        ),
+        decision(CELL, 0)._replace(text="Decision: PREEMPT by safe-harbor\nNow."),
+        decision(CELL, None)._replace(text="safe-harbor\nsafe-harbor"),
+    ]
     assert m.rationales(rows)["compliance"] == {
-        "COORDINATE": {"k": 1, "n": 1}, "PREEMPT": {"k": 0, "n": 1}}
+        "COORDINATE": {"k": 1, "n": 1},
+        "PREEMPT": {"k": 0, "n": 1},
+    }
 
 
 # --- what may be claimed -----------------------------------------------------------------------
 
-def claims(raters, p=.0001, estimate=1.0):
+
+def claims(raters, p=0.0001, estimate=1.0):
     """`p` and `estimate`: of the acausal term in a model of decisions."""
     markers = m.analyse(POLICIES, [], raters, False)
     markers["validity"] |= {"acausal": {"estimate": estimate, "p": p}, "why": None}
@@ -164,17 +249,20 @@ def claims(raters, p=.0001, estimate=1.0):
 def test_a_family_that_two_raters_confirm_enters_claims_and_the_others_do_not():
     yes, no, markers = claims([A, B], 0.01)
     assert markers["adjudicated"] == ["acausal"]
-    assert markers["status"].startswith("adjudicated: acausal; unadjudicated: compliance")
+    assert markers["status"].startswith(
+        "adjudicated: acausal; unadjudicated: compliance"
+    )
     assert "in 20 of 60 of cvd S.high-C.present-H.low" in yes[0]
     assert {cell["acausal"]["share"] for cell in markers["cells"].values()} == {20 / 60}
     assert "an association" in yes[1] and len(yes) == 2
     assert len(no) == 4 and all("unadjudicated" in line for line in no)
     [*_, table, _, _] = m.blocks(markers)
-    assert [at for at, cell in enumerate(table.rows[0]) if words_of(cell)[0] in "0123456789"] == [
-        *table.numeric]
+    assert [
+        at for at, cell in enumerate(table.rows[0]) if words_of(cell)[0] in "0123456789"
+    ] == [*table.numeric]
 
 
-@pytest.mark.parametrize("p, estimate", [(.2, 1), (.05, 1), (.001, -1), (None, 1)])
+@pytest.mark.parametrize("p, estimate", [(0.2, 1), (0.05, 1), (0.001, -1), (None, 1)])
 def test_an_adjudicated_marker_that_predicts_nothing_is_listed_too(p, estimate):
     yes, no, _ = claims([A, B], p, estimate)
     assert len(yes) == 1 and "predict decisions beyond the cell" in no[-1]
@@ -185,4 +273,6 @@ def test_an_adjudicated_marker_that_predicts_nothing_is_listed_too(p, estimate):
 def test_unadjudicated_markers_enter_no_claim(raters):
     yes, no, markers = claims(raters)
     assert yes == [] and markers["status"] == "unadjudicated: enters no claim"
-    assert len(no) == 1 and no[0].startswith("Anything from markers: they are unadjudicated")
+    assert len(no) == 1 and no[0].startswith(
+        "Anything from markers: they are unadjudicated"
+    )

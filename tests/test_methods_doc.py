@@ -15,9 +15,12 @@ import stats
 
 DOC = ROOT / "docs" / "methods.md"
 TEXT = DOC.read_text(encoding="utf-8")
-EXAMPLES = [str(path.relative_to(ROOT))[:-3].replace("/", ".")
-            for room in ("common", "cirrus", "show", "stats", "urrp")
-            for path in sorted((ROOT / room).rglob("*.py")) if ">>> " in path.read_text("utf-8")]
+EXAMPLES = [
+    str(path.relative_to(ROOT))[:-3].replace("/", ".")
+    for room in ("common", "cirrus", "show", "stats", "urrp")
+    for path in sorted((ROOT / room).rglob("*.py"))
+    if ">>> " in path.read_text("utf-8")
+]
 DEFINITION = "second computation straight from the definition (definitions.py)"
 
 
@@ -41,13 +44,20 @@ def test_snippets_print_what_the_page_shows(tmp_path, monkeypatch):
     runner = doctest.DocTestRunner(verbose=False)
     for kind, body in re.findall(r"^```(python|console)\n(.*?)^```", TEXT, re.M | re.S):
         if kind == "python":
-            test = doctest.DocTestParser().get_doctest(body, globs, "methods.md", str(DOC), 0)
+            test = doctest.DocTestParser().get_doctest(
+                body, globs, "methods.md", str(DOC), 0
+            )
             runner.run(test, clear_globs=False, out=faults.append)
             globs = test.globs
         else:
             command, _, output = body.removeprefix("$ python3 ").partition("\n")
-            done = subprocess.run(["sh", "-c", f"'{sys.executable}' '{ROOT}'/{command}"], text=True,
-                                  capture_output=True, encoding="utf-8", env=clean_environment())
+            done = subprocess.run(
+                ["sh", "-c", f"'{sys.executable}' '{ROOT}'/{command}"],
+                text=True,
+                capture_output=True,
+                encoding="utf-8",
+                env=clean_environment(),
+            )
             assert done.stdout == output, done.stderr
     assert runner.tries > 10 and not runner.failures, "".join(faults)
 
@@ -59,10 +69,17 @@ def test_every_public_name_is_explained():
 
 def comparisons():
     """{(function, peer): its row} of the lines that rest on the stored values."""
-    rows = [tuple(cell.strip() for cell in line.split("|")[1:-1])
-            for line in section(7).splitlines() if line.startswith("| `")]
-    return {(name, DEFINITION if row[1] == "definition" else row[1]): row
-            for row in rows if not row[4] for name in names(row[0])}
+    rows = [
+        tuple(cell.strip() for cell in line.split("|")[1:-1])
+        for line in section(7).splitlines()
+        if line.startswith("| `")
+    ]
+    return {
+        (name, DEFINITION if row[1] == "definition" else row[1]): row
+        for row in rows
+        if not row[4]
+        for name in names(row[0])
+    }
 
 
 def stored_entries():
@@ -70,8 +87,10 @@ def stored_entries():
 
 
 def test_the_table_holds_every_comparison_and_no_other():
-    rows, compared = comparisons(), [(entry["function"], entry["peer"])
-                                     for entry in stored_entries()]
+    rows, compared = (
+        comparisons(),
+        [(entry["function"], entry["peer"]) for entry in stored_entries()],
+    )
     assert rows.keys() == {*compared} and {*reference.FUNCTIONS} <= names(section(7))
     counted = Counter(rows[key] for key in compared)
     assert all(int(row[2]) == n for row, n in counted.items()), counted
@@ -83,13 +102,22 @@ def deviation(entry):
     if isinstance(expected, dict):
         ours = {key: getattr(ours, key) for key in expected}
     pairs = zip(reference.flat(ours), reference.flat(expected), strict=True)
-    return max((abs(value - peer) / max(1.0, abs(peer)) for (_, value), (_, peer) in pairs
-                if not isinstance(peer, bool)), default=0.0)
+    return max(
+        (
+            abs(value - peer) / max(1.0, abs(peer))
+            for (_, value), (_, peer) in pairs
+            if not isinstance(peer, bool)
+        ),
+        default=0.0,
+    )
 
 
 def test_no_deviation_is_larger_than_stated_and_none_is_stated_beyond_what_is_allowed():
     rows = comparisons()
     for entry in stored_entries():
-        most, allowed = float(rows[entry["function"], entry["peer"]][3]), entry["tolerance"]
+        most, allowed = (
+            float(rows[entry["function"], entry["peer"]][3]),
+            entry["tolerance"],
+        )
         allowed = max(allowed.values()) if isinstance(allowed, dict) else allowed
         assert deviation(entry) <= most <= allowed, (entry["function"], entry["peer"])

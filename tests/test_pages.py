@@ -13,8 +13,15 @@ from show import html
 from show.listing import entries, index
 
 EXAMPLES = ROOT / "results/examples"
-COMMITTED = ("pilot-smollm2", "lever", "mechanism", "twin", "confirmatory", "urrp-smollm2",
-             "calibration")   # are what the code makes now, as other tests show
+COMMITTED = (
+    "pilot-smollm2",
+    "lever",
+    "mechanism",
+    "twin",
+    "confirmatory",
+    "urrp-smollm2",
+    "calibration",
+)  # are what the code makes now, as other tests show
 PAGES = (*COMMITTED, "pilot", "urrp", "index", "no runs", "hostile")
 AXE = """axe.run({exclude: ['#trials tr:nth-child(n+10)']}).then(r => r.violations.map(
     v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200)]))"""
@@ -26,18 +33,36 @@ BROKEN_LINKS = """[...document.querySelectorAll('a[href^="#"]')].filter(
 def pages(tmp_path_factory):
     """{name: path}"""
     made = tmp_path_factory.mktemp("pages")
-    for flags in (("run_pilot.py", "--out", "pilot", "--run-id", "four"),
-                  ("urrp_run.py", "--pilot", "--trials", 2, "--out", "urrp", "--output", "t.jsonl"),
-                  ("urrp_analyze.py", "t.jsonl", "--html", "urrp.html")):
+    for flags in (
+        ("run_pilot.py", "--out", "pilot", "--run-id", "four"),
+        (
+            "urrp_run.py",
+            "--pilot",
+            "--trials",
+            2,
+            "--out",
+            "urrp",
+            "--output",
+            "t.jsonl",
+        ),
+        ("urrp_analyze.py", "t.jsonl", "--html", "urrp.html"),
+    ):
         assert ended(made, *flags).returncode == 0
-    for name, paths in ("index", [EXAMPLES, made, ROOT / "pd-agents/data/examples"]), ("none", []):
+    for name, paths in (
+        ("index", [EXAMPLES, made, ROOT / "pd-agents/data/examples"]),
+        ("none", []),
+    ):
         listed = html.page(index(entries(paths, analyze.HEADLINES), made, VERSION))
         (made / f"{name}.html").write_text(listed, encoding="utf-8")
     (made / "hostile.html").write_text(html.page(evil()), encoding="utf-8")
-    return {**{name: EXAMPLES / name / "report.html" for name in COMMITTED},
-            "pilot": made / "pilot/four/report.html", "urrp": made / "urrp.html",
-            "index": made / "index.html", "no runs": made / "none.html",
-            "hostile": made / "hostile.html"}
+    return {
+        **{name: EXAMPLES / name / "report.html" for name in COMMITTED},
+        "pilot": made / "pilot/four/report.html",
+        "urrp": made / "urrp.html",
+        "index": made / "index.html",
+        "no runs": made / "none.html",
+        "hostile": made / "hostile.html",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +78,9 @@ def opened(browser, pages):
     tabs = []
 
     def open_page(name, width=1280, scheme="light"):
-        tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        tab = browser.new_page(
+            viewport={"width": width, "height": 900}, color_scheme=scheme
+        )
         tabs.append(tab)
         tab.messages, tab.requests = [], []
         tab.on("console", lambda message: tab.messages.append(message.text))
@@ -61,6 +88,7 @@ def opened(browser, pages):
         tab.on("request", lambda request: tab.requests.append(request.url))
         tab.goto(pages[name].as_uri())
         return tab
+
     yield open_page
     for tab in tabs:
         tab.close()
@@ -80,10 +108,16 @@ def test_a_page_fits_loads_nothing_and_satisfies_axe(opened, axe, name, width, s
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-@pytest.mark.parametrize("name", ["lever", "mechanism", "twin", "confirmatory", "pilot"])
-def test_the_answer_and_the_whole_figure_are_above_the_fold(opened, name, width, height):
+@pytest.mark.parametrize(
+    "name", ["lever", "mechanism", "twin", "confirmatory", "pilot"]
+)
+def test_the_answer_and_the_whole_figure_are_above_the_fold(
+    opened, name, width, height
+):
     tab = opened(name, width)
-    answer, figure = (tab.locator(part).bounding_box() for part in (".answer", ".first svg"))
+    answer, figure = (
+        tab.locator(part).bounding_box() for part in (".answer", ".first svg")
+    )
     assert answer["y"] < figure["y"] + figure["height"] <= height
 
 
@@ -108,7 +142,9 @@ FOCUS = """() => {
 @pytest.mark.parametrize("name", ["pilot", "confirmatory", "index", "hostile"])
 def test_tab_reaches_everything_and_shows_where_it_is(opened, name):
     tab = opened(name)
-    stops = min(tab.evaluate(STOPS), 40)  # a page of 200 folds says nothing more after that
+    stops = min(
+        tab.evaluate(STOPS), 40
+    )  # a page of 200 folds says nothing more after that
     reached = []
     for _ in range(stops):
         tab.keyboard.press("Tab")
@@ -130,7 +166,10 @@ def test_a_row_opens_its_prompt_and_answer_by_keyboard_and_closes_again(opened):
     tab = opened("pilot-smollm2")
     tab.locator("#trials tbody button").first.focus()
     tab.keyboard.press("Enter")
-    assert tab.locator("#trials h3").all_inner_texts()[1:3] == ["System prompt", "Worked examples"]
+    assert tab.locator("#trials h3").all_inner_texts()[1:3] == [
+        "System prompt",
+        "Worked examples",
+    ]
     assert "\n\nDecision: [" in tab.locator("#trials pre").last.inner_text()
     tab.keyboard.press("Enter")
     assert tab.locator("#trials pre").count() == 0

@@ -17,8 +17,13 @@ from common.journal import entries
 PILOT = "run_pilot.py"
 KEY = "sk-or-v1-0123456789abcdef"
 NOWHERE = "http://127.0.0.1:9/api/v1"
-DERIVED = {"trials.jsonl.gz", "trials.csv", "pilot-analysis.json", "pilot-summary.md",
-           "report.html"}
+DERIVED = {
+    "trials.jsonl.gz",
+    "trials.csv",
+    "pilot-analysis.json",
+    "pilot-summary.md",
+    "report.html",
+}
 
 
 def manifest(folder):
@@ -27,17 +32,30 @@ def manifest(folder):
 
 def bare(folder, *command, **streams):
     """The command by a Python without packages."""
-    return subprocess.run([sys.executable, "-S", *command], cwd=folder, text=True, timeout=60,
-                          env=clean_environment(), stderr=subprocess.PIPE, **streams)
+    return subprocess.run(
+        [sys.executable, "-S", *command],
+        cwd=folder,
+        text=True,
+        timeout=60,
+        env=clean_environment(),
+        stderr=subprocess.PIPE,
+        **streams,
+    )
 
 
 def test_a_bare_python_runs_the_whole_study(tmp_path):
     run = bare(tmp_path, ROOT / PILOT, "--out", "o", stdout=subprocess.PIPE)
     assert run.returncode == 0, run.stderr
-    assert run.stdout.startswith("SIMULATED respondents answer") and manifest(tmp_path)["simulated"]
+    assert (
+        run.stdout.startswith("SIMULATED respondents answer")
+        and manifest(tmp_path)["simulated"]
+    )
     folder = tmp_path / "o/pilot-s42"
     assert {path.name for path in folder.iterdir()} == DERIVED | {
-        "manifest.json", "journal.jsonl.gz", "prompts.json"}
+        "manifest.json",
+        "journal.jsonl.gz",
+        "prompts.json",
+    }
     assert len(read_bytes(folder / "trials.jsonl.gz").splitlines()) == 160
     for name in ("pilot-summary.md", "report.html", "trials.csv"):
         assert "SIMULATED" in (folder / name).read_text()
@@ -58,23 +76,38 @@ def test_a_reader_that_goes_away_does_not_stop_the_study(tmp_path):
 
 
 def test_a_dry_run_asks_and_writes_nothing(cli, double, tmp_path):
-    facts = json.loads(cli(PILOT, "--dry-run", "--base-url", double.url, "--json").stdout)
+    facts = json.loads(
+        cli(PILOT, "--dry-run", "--base-url", double.url, "--json").stdout
+    )
     assert (facts["dry_run"], facts["simulated"], facts["calls"]) == (True, False, 160)
     assert cli(PILOT, "--dry-run", key=KEY).stdout.startswith(
-        "https://openrouter.ai/api/v1: 160 calls, projected cost $")
+        "https://openrouter.ai/api/v1: 160 calls, projected cost $"
+    )
     assert double.ledger()["requests"] == [] and list(tmp_path.iterdir()) == []
 
 
-LIVE = (PILOT, "--models", "double/a,double/b", "--runs", "4", "--out", "o", "--base-url")
+LIVE = (
+    PILOT,
+    "--models",
+    "double/a,double/b",
+    "--runs",
+    "4",
+    "--out",
+    "o",
+    "--base-url",
+)
 
 
 def test_a_finished_run_asks_nobody_and_derives_lost_and_edited_files_from_its_journal(
-        cli, double, tmp_path):
+    cli, double, tmp_path
+):
     cli(*LIVE, double.url, key=KEY)
     folder = run_in(tmp_path / "o")
     before = derived(folder)
     for lost in DERIVED:
-        (folder / lost).unlink() if lost < "r" else (folder / lost).write_bytes(b"edited")
+        (folder / lost).unlink() if lost < "r" else (folder / lost).write_bytes(
+            b"edited"
+        )
         assert cli(*LIVE, NOWHERE).returncode == 0
         assert derived(folder) == before
     noted = manifest(tmp_path)
@@ -93,9 +126,13 @@ def test_cost_and_sessions_add_up_over_starts(cli, double, tmp_path):
     double.script()
     assert cli(*LIVE, double.url).returncode == 0
     noted = manifest(tmp_path)
-    assert noted["cost"]["spent_usd"] == pytest.approx(first + double.ledger()["billed_usd"])
+    assert noted["cost"]["spent_usd"] == pytest.approx(
+        first + double.ledger()["billed_usd"]
+    )
     assert [session["ended_by"] for session in noted["unproven"]["sessions"]] == [
-        "ProviderRefused", "complete"]
+        "ProviderRefused",
+        "complete",
+    ]
     assert noted["served"] == {f"double/{m}": {f"double/{m}-2026": 16} for m in "ab"}
 
 
@@ -114,27 +151,39 @@ def test_an_interruption_keeps_every_answer_and_resumes(cli, double, tmp_path, n
     printed, _ = process.communicate(timeout=20)
     assert process.returncode == 130 and "the same command resumes" in printed
     answers = len(list(entries(run_in(tmp_path / "o") / "journal.jsonl")))
-    assert answers == len(double.ledger()["requests"]) < 32  # calls in flight were awaited
+    assert (
+        answers == len(double.ledger()["requests"]) < 32
+    )  # calls in flight were awaited
     double.script()
     assert cli(*LIVE, double.url).returncode == 0
     assert len(double.ledger()["requests"]) == 32 - answers
 
 
 def test_a_second_interruption_ends_at_once_and_what_it_gave_up_is_charged_at_the_next_start(
-        cli, double, tmp_path):
+    cli, double, tmp_path
+):
     double.script(faults=[{"fault": "hang", "times": 8, "skip": 2}], greedy=True)
     process = start(double, tmp_path, 10)
-    process.send_signal(signal.SIGINT), time.sleep(0.5), process.send_signal(signal.SIGINT)
+    (
+        process.send_signal(signal.SIGINT),
+        time.sleep(0.5),
+        process.send_signal(signal.SIGINT),
+    )
     printed, _ = process.communicate(timeout=5)  # the calls themselves would take 60 s
     assert process.returncode == 130 and "Traceback" not in printed
     assert cli(*LIVE, double.url).returncode == 0
-    assert manifest(tmp_path)["cost"]["spent_usd"] >= double.ledger()["billed_usd"] - 1e-9
+    assert (
+        manifest(tmp_path)["cost"]["spent_usd"] >= double.ledger()["billed_usd"] - 1e-9
+    )
 
 
 def test_a_second_process_on_a_run_is_refused(cli, double, tmp_path):
     double.script(latency_s=0.3)
     first = start(double, tmp_path, 1)
     second = cli(*LIVE, double.url)
-    assert second.returncode == 2 and "another process is working on this run" in second.stderr
+    assert (
+        second.returncode == 2
+        and "another process is working on this run" in second.stderr
+    )
     assert first.communicate(timeout=30) and first.returncode == 0
     assert len(double.ledger()["requests"]) == 32

@@ -17,8 +17,10 @@ def digest(data):
 
 
 def config(seed=1, model="m"):
-    return {"seed": seed, "models": {stage: [{"name": model}] for stage in (
-        "strategy", "decision")}}
+    return {
+        "seed": seed,
+        "models": {stage: [{"name": model}] for stage in ("strategy", "decision")},
+    }
 
 
 def listed(*names, folder="plan"):
@@ -31,28 +33,44 @@ def test_every_file_of_the_named_folders_is_hashed(tmp_path):
     (tmp_path / "run.py").write_bytes(b"1\n")
     data = {"files": prereg.hashes(tmp_path)}
     assert {name: files for name, files in data["files"].items() if files} == {
-        "prompts": {"prompts/deep/b.txt": digest(b"b\n")}, "scripts": {"run.py": digest(b"1\n")}}
+        "prompts": {"prompts/deep/b.txt": digest(b"b\n")},
+        "scripts": {"run.py": digest(b"1\n")},
+    }
     assert prereg.changed_files(data, tmp_path) == []
     (tmp_path / "run.py").write_bytes(b"2\n")
     (tmp_path / "prompts" / "deep" / "b.txt").unlink()
     for name in "ca":
         (tmp_path / "prompts" / f"{name}.txt").touch()
     assert prereg.changed_files(data, tmp_path) == [
-        "prompts: prompts/a.txt added", "prompts: prompts/c.txt added",
-        "prompts: prompts/deep/b.txt removed", "scripts: run.py changed"]
+        "prompts: prompts/a.txt added",
+        "prompts: prompts/c.txt added",
+        "prompts: prompts/deep/b.txt removed",
+        "scripts: run.py changed",
+    ]
 
 
 def test_whatever_may_run_in_a_study_is_hashed():
     hashed = {name for files in prereg.hashes().values() for name in files}
-    files = {path.relative_to(ROOT).as_posix() for pattern in (
-        "*.py", "prompts/**/*.*", "cirrus/**/*.py", "common/**/*.py", "show/**/*.py",
-        "stats/**/*.py") for path in ROOT.glob(pattern)}
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for pattern in (
+            "*.py",
+            "prompts/**/*.*",
+            "cirrus/**/*.py",
+            "common/**/*.py",
+            "show/**/*.py",
+            "stats/**/*.py",
+        )
+        for path in ROOT.glob(pattern)
+    }
     assert len(files) > 60 and files <= hashed
 
 
 def test_a_whole_study_is_in_a_single_document():
-    runs = [{"folder": "plan", "run_id": str(seed), "config": config(seed, model)}
-            for seed, model in ((12, "b"), (7, "c"), (9, "a"), (7, "d"), (3, "e"))]
+    runs = [
+        {"folder": "plan", "run_id": str(seed), "config": config(seed, model)}
+        for seed, model in ((12, "b"), (7, "c"), (9, "a"), (7, "d"), (3, "e"))
+    ]
     data = prereg.document("plan", runs)
     assert (data["seeds"], data["models"]) == ([3, 7, 9, 12], ["a", "b", "c", "d", "e"])
     assert data["plan_sha256"] == digest(canonical_json(runs).encode())
@@ -62,7 +80,11 @@ def test_a_whole_study_is_in_a_single_document():
 def test_it_is_written_once_before_the_first_call(tmp_path):
     data, folder = prereg.document("plan", listed("a")), tmp_path / "out" / "plan"
     head = prereg.write(folder, data)
-    assert head == digest((folder / prereg.FILE).read_bytes()) == prereg.write(folder, data)
+    assert (
+        head
+        == digest((folder / prereg.FILE).read_bytes())
+        == prereg.write(folder, data)
+    )
     assert prereg.load(folder) == json.loads(canonical_json(data))
     with pytest.raises(UsageError, match="another preregistration is here"):
         prereg.write(folder, prereg.document("plan", listed("b")))
@@ -73,65 +95,135 @@ def test_it_is_written_once_before_the_first_call(tmp_path):
         prereg.write(tmp_path / "begun", data)
 
 
-@pytest.mark.parametrize("change", [
-    {"artifact": "plan"}, {"files": {"prompts": {}, "scripts": []}},
-    {"runs": [{"folder": "plan", "run_id": "a", "config": []}]}, {"runs": [{"folder": "plan"}]}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"artifact": "plan"},
+        {"files": {"prompts": {}, "scripts": []}},
+        {"runs": [{"folder": "plan", "run_id": "a", "config": []}]},
+        {"runs": [{"folder": "plan"}]},
+    ],
+)
 def test_what_is_none_is_refused(change, tmp_path):
     assert prereg.load(tmp_path) is None
     (tmp_path / prereg.FILE).write_text(
-        canonical_json(prereg.document("plan", listed("a")) | change))
+        canonical_json(prereg.document("plan", listed("a")) | change)
+    )
     with pytest.raises(UsageError, match=r"prereg\.json: .*; restore it"):
         prereg.load(tmp_path)
 
 
-@pytest.mark.parametrize("names, change, deviations", [
-    ("abcdef", {}, []), ("abcde", {}, ["1 of 6 registered runs are left out: plan/f"]),
-    ("ab", {}, ["4 of 6 registered runs are left out: plan/c, plan/d, plan/e, plan/f"]),
-    ("a", {}, ["5 of 6 registered runs are left out: plan/b, plan/c, plan/d, plan/e, …"]),
-    ("abcdefg", {}, ["plan/g was not registered"]),
-    ("abcdef", {"b": config(seed=2)}, ["plan/b has another configuration"])])
+@pytest.mark.parametrize(
+    "names, change, deviations",
+    [
+        ("abcdef", {}, []),
+        ("abcde", {}, ["1 of 6 registered runs are left out: plan/f"]),
+        (
+            "ab",
+            {},
+            ["4 of 6 registered runs are left out: plan/c, plan/d, plan/e, plan/f"],
+        ),
+        (
+            "a",
+            {},
+            ["5 of 6 registered runs are left out: plan/b, plan/c, plan/d, plan/e, …"],
+        ),
+        ("abcdefg", {}, ["plan/g was not registered"]),
+        ("abcdef", {"b": config(seed=2)}, ["plan/b has another configuration"]),
+    ],
+)
 def test_how_runs_are_not_those_that_were_registered(names, change, deviations):
     runs = {("plan", name): change.get(name, config()) for name in names}
     assert prereg.changed_runs({"runs": listed(*"abcdef")}, runs) == [
-        f"plan: {line}" for line in deviations]
+        f"plan: {line}" for line in deviations
+    ]
 
 
 # --- confirmatory ------------------------------------------------------------------------------
 
+
 def study(root, folders, removed=(), **change):
     """Runs a and b of each folder, with the name of the study that it is registered as; `removed`:
     scripts that were there then; `change`: of the last run's manifest."""
-    runs, every = [], [run for folder in folders for run in listed("a", "b", folder=folder)]
+    runs, every = (
+        [],
+        [run for folder in folders for run in listed("a", "b", folder=folder)],
+    )
     for folder, register in folders.items():
         (root / folder).mkdir()
         (root / folder / "plan.json").touch()
         data = prereg.document(register, every)
         data["files"]["scripts"] |= dict.fromkeys(removed, "0" * 64)
         head = register and prereg.write(root / folder, data)
-        runs += [Run(root / folder / name, name, config(), {
-            "identity": {"prereg_sha256": head, "config": {}}, "state": "complete",
-            "unproven": {"provider": None}}, "main", ("high", "present", "low"), "COORDINATE")
-            for name in "ab"]
+        runs += [
+            Run(
+                root / folder / name,
+                name,
+                config(),
+                {
+                    "identity": {"prereg_sha256": head, "config": {}},
+                    "state": "complete",
+                    "unproven": {"provider": None},
+                },
+                "main",
+                ("high", "present", "low"),
+                "COORDINATE",
+            )
+            for name in "ab"
+        ]
     runs[-1] = runs[-1]._replace(manifest=runs[-1].manifest | change)
     return Study(runs, True, [])
 
 
-@pytest.mark.parametrize("folders, change, why, deviations", [
-    ({"plan": "plan", "more": "plan"}, {}, "", []), ({"plan": None}, {}, "not preregistered", []),
-    ({"plan": "plan", "more": None}, {}, "2 runs of 4 under no preregistration",
-     ["plan: 2 of 4 registered runs are left out: more/a, more/b"]),
-    ({"plan": "plan", "more": "more"}, {}, "registered as 2 studies (plan, more), not as one", []),
-    *(({"plan": "plan"}, change, "1 deviation from the preregistration", [deviation])
-      for change, deviation in (
-          ({"removed": ["gone.py"]}, "scripts: gone.py removed"),
-          ({"state": "incomplete"}, "b is unfinished"),
-          ({"identity": {"config": {}}}, "b was not made under this registration"),
-          ({"unproven": {"provider": {"dialect": "openrouter"}}},
-           "b was asked of any upstream; --pin auto keeps a run to one")))])
+@pytest.mark.parametrize(
+    "folders, change, why, deviations",
+    [
+        ({"plan": "plan", "more": "plan"}, {}, "", []),
+        ({"plan": None}, {}, "not preregistered", []),
+        (
+            {"plan": "plan", "more": None},
+            {},
+            "2 runs of 4 under no preregistration",
+            ["plan: 2 of 4 registered runs are left out: more/a, more/b"],
+        ),
+        (
+            {"plan": "plan", "more": "more"},
+            {},
+            "registered as 2 studies (plan, more), not as one",
+            [],
+        ),
+        *(
+            (
+                {"plan": "plan"},
+                change,
+                "1 deviation from the preregistration",
+                [deviation],
+            )
+            for change, deviation in (
+                ({"removed": ["gone.py"]}, "scripts: gone.py removed"),
+                ({"state": "incomplete"}, "b is unfinished"),
+                (
+                    {"identity": {"config": {}}},
+                    "b was not made under this registration",
+                ),
+                (
+                    {"unproven": {"provider": {"dialect": "openrouter"}}},
+                    "b was asked of any upstream; --pin auto keeps a run to one",
+                ),
+            )
+        ),
+    ],
+)
 def test_only_a_registered_study_that_is_whole_is_confirmatory(
-        folders, change, why, deviations, tmp_path):
+    folders, change, why, deviations, tmp_path
+):
     assert prereg.registration(study(tmp_path, folders, **change)) == {
-        "kind": "exploratory" if why else "confirmatory", "why": why,
+        "kind": "exploratory" if why else "confirmatory",
+        "why": why,
         "deviations": [f"plan: {deviation}" for deviation in deviations],
-        "heads": {folder: digest((tmp_path / folder / prereg.FILE).read_bytes())
-                  for folder, register in folders.items() if register}}
+        "heads": {
+            folder: digest((tmp_path / folder / prereg.FILE).read_bytes())
+            for folder, register in folders.items()
+            if register
+        },
+    }

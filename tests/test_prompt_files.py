@@ -19,18 +19,29 @@ from common import UsageError
 def test_variant_pool_has_four_held_out_and_no_name_twice(domain):
     assert len(domain.variants) >= 14 and sum(v.holdout for v in domain.variants) == 4
     for field in ("org", "peer", "decoy"):
-        assert len({v.fields[field] for v in domain.variants}) == len(domain.variants), field
+        assert len({v.fields[field] for v in domain.variants}) == len(
+            domain.variants
+        ), field
 
 
 def test_windows_open_after_the_entries_and_the_early_window_first():
     def moment(text):
-        return (next(at for at, day in enumerate(calendar.day_name) if day in text),
-                re.search(r"\d\d:\d\d", text)[0])
+        return (
+            next(at for at, day in enumerate(calendar.day_name) if day in text),
+            re.search(r"\d\d:\d\d", text)[0],
+        )
+
     for variant in DOMAINS["cvd"].variants:
         early, late, today, cutoff, start = map(
-            variant.fields.get, ("early", "late", "today", "cutoff", "start"))
-        times = [moment(f"{today} 10:30"), moment(f"{today} {cutoff}"), moment(f"{today} {start}"),
-                 moment(early), moment(late)]
+            variant.fields.get, ("early", "late", "today", "cutoff", "start")
+        )
+        times = [
+            moment(f"{today} 10:30"),
+            moment(f"{today} {cutoff}"),
+            moment(f"{today} {start}"),
+            moment(early),
+            moment(late),
+        ]
         assert times == sorted(times) and times[-2] < times[-1], variant.id
         assert "today" in cutoff
 
@@ -58,41 +69,74 @@ def refusal(path, text):
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("file", "old", "new", "named"), [
-    (ROUND, START, "noon", ["start", "missing"]),
-    (ROUND, START, "{start} {hour}", ["hour", "unknown"]),
-    (ROUND, START, "{start!r}", ["start"]),
-    (ROUND, START, "{start} {", ["placeholder", "brace"]),
-    (ROUND, START, "{start}, a game", ["game"]),
-    (ROUND, "{R}", "30", ["R", "missing"]),
-    (ROUND, "{symmetry}", "{symmetry} {symmetry}", ["symmetry", "twice"]),
-    (ROUND, START, "{start} {entry}", ["entry", "the status line stands below"]),
-    (FRAME, "{history}", "none", ["history", "missing"]),
-    (FRAME, '"{contract}"', '"{contract} Thanks."', ["templates.pilot", "end with"]),
-    (FRAME, "Assume peers", "Assume {peers}", ["peers", "unknown"]),
-    (FRAME, '"required": [', '"required": ["city", ', ["city", "fields"]),
-    (FRAME, '"earlier": [', '"earlier": ["{peer} was earlier.", ', ["toggles.", "equally many"]),
-    (FRAME, "compact. Use operational language. Produce",
-     "compact. Do not mention AI, benchmarks, or experiments. Produce", ["AI"]),
-    (FRAME, '"fields"', "fields", ["line"])])
+@pytest.mark.parametrize(
+    ("file", "old", "new", "named"),
+    [
+        (ROUND, START, "noon", ["start", "missing"]),
+        (ROUND, START, "{start} {hour}", ["hour", "unknown"]),
+        (ROUND, START, "{start!r}", ["start"]),
+        (ROUND, START, "{start} {", ["placeholder", "brace"]),
+        (ROUND, START, "{start}, a game", ["game"]),
+        (ROUND, "{R}", "30", ["R", "missing"]),
+        (ROUND, "{symmetry}", "{symmetry} {symmetry}", ["symmetry", "twice"]),
+        (ROUND, START, "{start} {entry}", ["entry", "the status line stands below"]),
+        (FRAME, "{history}", "none", ["history", "missing"]),
+        (
+            FRAME,
+            '"{contract}"',
+            '"{contract} Thanks."',
+            ["templates.pilot", "end with"],
+        ),
+        (FRAME, "Assume peers", "Assume {peers}", ["peers", "unknown"]),
+        (FRAME, '"required": [', '"required": ["city", ', ["city", "fields"]),
+        (
+            FRAME,
+            '"earlier": [',
+            '"earlier": ["{peer} was earlier.", ',
+            ["toggles.", "equally many"],
+        ),
+        (
+            FRAME,
+            "compact. Use operational language. Produce",
+            "compact. Do not mention AI, benchmarks, or experiments. Produce",
+            ["AI"],
+        ),
+        (FRAME, '"fields"', "fields", ["line"]),
+    ],
+)
 def test_a_fault_in_a_text_is_an_error_that_names_it(file, old, new, named):
     text = DOMAINS["cvd"].texts[file]
     shown = refusal(file, text.replace(old, new, 1))
     assert old in text and all(name in shown for name in named), shown
 
 
-@pytest.mark.parametrize(("file", "change", "named"), [
-    (VARIANTS, lambda pool: pool[2].pop("start"), "[2].start: is missing"),
-    (VARIANTS, lambda pool: pool[2].update(decoy="A study opens."), "study"),
-    (VARIANTS, lambda pool: pool[2].update(id=pool[0]["id"]), "cvd-v01"),
-    (VARIANTS, lambda pool: [v.update(holdout=False) for v in pool], "holdout"),
-    *((NUMBERS, lambda listed, numbers=numbers: listed["round_1"].update(
-        zip("TRPS", numbers, strict=True), direction="more"), "T has to be better than R")
-      for numbers in ((3, 3, 1, 0), (5, 3, 3, 0), (5, 4, 1, 1), (6, 3, 1, 0))),   # on each edge
-    (NUMBERS, lambda listed: listed["round_1"].update(R=0.5), "round_1.R"),
-    (NUMBERS, lambda listed: listed["round_1"].update(unit=""), "unit"),
-    (NUMBERS, lambda listed: listed["round_1"].update(direction="up"), "direction"),
-    (NUMBERS, lambda listed: listed.update(round_99=listed["round_1"]), "there is no such file")])
+@pytest.mark.parametrize(
+    ("file", "change", "named"),
+    [
+        (VARIANTS, lambda pool: pool[2].pop("start"), "[2].start: is missing"),
+        (VARIANTS, lambda pool: pool[2].update(decoy="A study opens."), "study"),
+        (VARIANTS, lambda pool: pool[2].update(id=pool[0]["id"]), "cvd-v01"),
+        (VARIANTS, lambda pool: [v.update(holdout=False) for v in pool], "holdout"),
+        *(
+            (
+                NUMBERS,
+                lambda listed, numbers=numbers: listed["round_1"].update(
+                    zip("TRPS", numbers, strict=True), direction="more"
+                ),
+                "T has to be better than R",
+            )
+            for numbers in ((3, 3, 1, 0), (5, 3, 3, 0), (5, 4, 1, 1), (6, 3, 1, 0))
+        ),  # on each edge
+        (NUMBERS, lambda listed: listed["round_1"].update(R=0.5), "round_1.R"),
+        (NUMBERS, lambda listed: listed["round_1"].update(unit=""), "unit"),
+        (NUMBERS, lambda listed: listed["round_1"].update(direction="up"), "direction"),
+        (
+            NUMBERS,
+            lambda listed: listed.update(round_99=listed["round_1"]),
+            "there is no such file",
+        ),
+    ],
+)
 def test_a_fault_in_data_is_an_error_that_names_it(file, change, named):
     data = json.loads(DOMAINS["cvd"].texts[file])
     change(data)
@@ -116,9 +160,16 @@ def test_a_gap_in_the_rounds_and_an_empty_folder_are_errors(prompts, tmp_path):
         load_domain("cvd", tmp_path / "empty")
 
 
-@pytest.mark.parametrize("command", [
-    ["run_pilot.py", "--runs", "1"], ["run_tournament.py", "--agents", "3", "--rounds", "1"]])
-def test_a_copied_folder_is_a_domain_and_another_name_is_refused(cli, prompts, tmp_path, command):
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run_pilot.py", "--runs", "1"],
+        ["run_tournament.py", "--agents", "3", "--rounds", "1"],
+    ],
+)
+def test_a_copied_folder_is_a_domain_and_another_name_is_refused(
+    cli, prompts, tmp_path, command
+):
     edit(prompts / "hospital/round_1.md", "\n", "\nNew here.\n")
     shutil.copytree(prompts / "hospital", prompts / "harbour")
     shutil.copy(prompts / "variants/hospital.yaml", prompts / "variants/harbour.yaml")
@@ -126,12 +177,16 @@ def test_a_copied_folder_is_a_domain_and_another_name_is_refused(cli, prompts, t
     done = cli(*command, "harbour")
     assert done.returncode == 0, done.stderr
     [run] = (tmp_path / "o").iterdir()
-    assert json.loads((run / "manifest.json").read_text("utf-8"))["identity"]["config"][
-        "domain"] == "harbour"
+    assert (
+        json.loads((run / "manifest.json").read_text("utf-8"))["identity"]["config"][
+            "domain"
+        ]
+        == "harbour"
+    )
     unknown = cli(*command, "harbor")
     assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1), unknown.stderr
     assert unknown.stderr.endswith("did you mean 'harbour'?\n")
-    shutil.rmtree(prompts)   # the run has kept them
+    shutil.rmtree(prompts)  # the run has kept them
     assert cli("analyze.py", "--verify", "o").returncode == 0
 
 
@@ -142,23 +197,73 @@ def test_other_prompts_are_another_run(prompts, tmp_path):
     assert len(list((tmp_path / "o").iterdir())) == 2
 
 
-PROBED = ("--design", "mechanism", "--bulletins", "2", "--runs", "1", "--models", "sim-coin",
-          "--probes", "payoffs")
+PROBED = (
+    "--design",
+    "mechanism",
+    "--bulletins",
+    "2",
+    "--runs",
+    "1",
+    "--models",
+    "sim-coin",
+    "--probes",
+    "payoffs",
+)
 
 
-@pytest.mark.parametrize(("main", "flags", "change", "named"), [
-    (run_pilot.main, (), shutil.rmtree, "no such folder"),
-    (run_pilot.main, (), lambda p: edit(p / ROUND, START, "noon"), "prompts: cirrus24/round_3.md:"),
-    (run_pilot.main, (), lambda p: (p / ROUND).unlink(), "cirrus24/round_3.md: no such file"),
-    (urrp_run.main, (), lambda p: edit(p / "urrp/v1.1.json", "conscious", "aware"), "v1.1.json: U"),
-    *((run_pilot.main, PROBED, lambda p, old=old, new=new: edit(p / "probes.json", old, new),
-       "probes.json: ") for old, new in (
-           ("later window", "later {nope} window"), ("later window", "later { window"),
-           ("{yours}", "{joint}"), ('"closing"', '"closed"'), ("{", "")))])
+@pytest.mark.parametrize(
+    ("main", "flags", "change", "named"),
+    [
+        (run_pilot.main, (), shutil.rmtree, "no such folder"),
+        (
+            run_pilot.main,
+            (),
+            lambda p: edit(p / ROUND, START, "noon"),
+            "prompts: cirrus24/round_3.md:",
+        ),
+        (
+            run_pilot.main,
+            (),
+            lambda p: (p / ROUND).unlink(),
+            "cirrus24/round_3.md: no such file",
+        ),
+        (
+            urrp_run.main,
+            (),
+            lambda p: edit(p / "urrp/v1.1.json", "conscious", "aware"),
+            "v1.1.json: U",
+        ),
+        *(
+            (
+                run_pilot.main,
+                PROBED,
+                lambda p, old=old, new=new: edit(p / "probes.json", old, new),
+                "probes.json: ",
+            )
+            for old, new in (
+                ("later window", "later {nope} window"),
+                ("later window", "later { window"),
+                ("{yours}", "{joint}"),
+                ('"closing"', '"closed"'),
+                ("{", ""),
+            )
+        ),
+    ],
+)
 def test_a_fault_in_the_prompts_of_a_user_ends_the_start_before_anything_is_written(
-        prompts, tmp_path, main, flags, change, named):
+    prompts, tmp_path, main, flags, change, named
+):
     change(prompts)
     with pytest.raises(UsageError, match=rf"^[^\n]*{re.escape(named)}[^\n]*\Z"):
-        main([*flags, "--prompts", str(prompts), "--provider", "simulated", "--out",
-              str(tmp_path / "o")])
+        main(
+            [
+                *flags,
+                "--prompts",
+                str(prompts),
+                "--provider",
+                "simulated",
+                "--out",
+                str(tmp_path / "o"),
+            ]
+        )
     assert not (tmp_path / "o").exists()

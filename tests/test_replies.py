@@ -17,7 +17,9 @@ from common.openrouter import without_account
 from common.reading import read
 from common.wire import Exchange
 
-LINES = [json.loads(line) for line in (ROOT / "tests/replies.jsonl").read_text().splitlines()]
+LINES = [
+    json.loads(line) for line in (ROOT / "tests/replies.jsonl").read_text().splitlines()
+]
 SHAPES = {line["name"]: line for line in LINES}
 READ = [name for name, line in SHAPES.items() if "becomes" in line]
 ERRORS = [name for name, line in SHAPES.items() if "means" in line]
@@ -28,13 +30,21 @@ ANSWERS = [name for name, line in SHAPES.items() if "reply" in line]
 def test_a_raw_answer_becomes_what_its_line_says(name):
     line = SHAPES[name]
     text = line.get("raw", json.dumps(line["body"]) if "body" in line else "")
-    answer = Exchange(line["status"], line.get("headers", {}), text, line.get("error_words", ""),
-                      sent=line.get("sent", True))
+    answer = Exchange(
+        line["status"],
+        line.get("headers", {}),
+        text,
+        line.get("error_words", ""),
+        sent=line.get("sent", True),
+    )
     reading = read(answer, now=1_795_341_600.0)
     fields = reading._asdict() | reading.reply._asdict()
     del fields["reply"]
-    assert {key: value for key, value in fields.items()
-            if not (value is None or value is False or value == "")} == line["becomes"]
+    assert {
+        key: value
+        for key, value in fields.items()
+        if not (value is None or value is False or value == "")
+    } == line["becomes"]
 
 
 def exchange(name, place):
@@ -42,35 +52,60 @@ def exchange(name, place):
     shape = SHAPES[name]
     error = {"error": shape["error"]}
     if place == "choice":
-        error = {"choices": [error | {"finish_reason": "error", "message": {"content": "Decis"}}]}
+        error = {
+            "choices": [
+                error | {"finish_reason": "error", "message": {"content": "Decis"}}
+            ]
+        }
     return Exchange(shape["status"] if place == "http" else 200, {}, json.dumps(error))
 
 
 # "zod" is of an invalid request only: no answer has begun.
-@pytest.mark.parametrize(("name", "place"), [
-    (name, place) for name in ERRORS for place in ("http", "200", "choice")
-    if name != "zod" or place == "http"])
-def test_an_error_means_the_same_in_every_place_and_the_run_acts_on_it(bench, name, place):
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        (name, place)
+        for name in ERRORS
+        for place in ("http", "200", "choice")
+        if name != "zod" or place == "http"
+    ],
+)
+def test_an_error_means_the_same_in_every_place_and_the_run_acts_on_it(
+    bench, name, place
+):
     means, reading = SHAPES[name]["means"], read(exchange(name, place), now=0.0)
     reply = reading.reply
     assert reply.message and reply.text == ""
     assert (reply.outcome, reply.final, reading.limit, reading.wait is not None) == (
-        "blocked" if means == "blocked" else "provider_error", means == "unfit",
-        means if means in ("daily", "in_flight") else "", means in ("wait", "daily"))
+        "blocked" if means == "blocked" else "provider_error",
+        means == "unfit",
+        means if means in ("daily", "in_flight") else "",
+        means in ("wait", "daily"),
+    )
     run = bench("ab", {"a": [exchange(name, place)]}, concurrency=1)
     calls, stop, answers = [who for _, who in run.sent], run.ending.stop, run.answers()
     assert sum(answers.errors.values()) == 1
-    if means in ("blocked", "unfit"):    # paid once, kept, never fatal, never asked again
-        assert (reading.kind, stop, calls, answers.failed()) == ("final", None, ["a", "b"], 0)
+    if means in ("blocked", "unfit"):  # paid once, kept, never fatal, never asked again
+        assert (reading.kind, stop, calls, answers.failed()) == (
+            "final",
+            None,
+            ["a", "b"],
+            0,
+        )
         assert bench("ab").sent == []
     elif means == "fatal":
-        assert isinstance(stop, ProviderRefused) and (reading.kind, calls) == ("fatal", ["a"])
+        assert isinstance(stop, ProviderRefused) and (reading.kind, calls) == (
+            "fatal",
+            ["a"],
+        )
     elif means == "daily":
         assert isinstance(stop, Incomplete) and "00:00 UTC" in str(stop)
         assert (reading.kind, calls) == ("transient", ["a"])
     else:
         assert (reading.kind, stop, calls.count("a")) == ("transient", None, 2)
-        assert (run.drive.retries, answers.waits) == ((1, 0) if means == "passing" else (0, 1))
+        assert (run.drive.retries, answers.waits) == (
+            (1, 0) if means == "passing" else (0, 1)
+        )
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -78,14 +113,16 @@ def test_an_answer_is_read_and_charged_as_it_says(name):
     shape = SHAPES[name]
     reading = read(Exchange(200, {}, json.dumps(shape["body"])))
     assert reading.kind == "final"
-    assert {key: getattr(reading.reply, key) for key in shape["reply"]} == pytest.approx(
-        shape["reply"])
+    assert {
+        key: getattr(reading.reply, key) for key in shape["reply"]
+    } == pytest.approx(shape["reply"])
     cost, charged = Budget(1, PRICE, lambda name: PRICE).charge(request("a"), reading)
     # 16 tokens in, 80 out, at 1 and 4 dollars a million, where no bill is complete
     assert cost == charged == pytest.approx(reading.reply.cost_usd or 16e-6 + 80 * 4e-6)
 
 
 # --- waits -------------------------------------------------------------------------------------
+
 
 def test_a_call_that_is_asked_to_wait_has_not_failed_and_ends_a_probe(bench):
     exchanges = [failure(500), failure(429, headers={"retry-after": "9"})]
@@ -96,12 +133,17 @@ def test_a_call_that_is_asked_to_wait_has_not_failed_and_ends_a_probe(bench):
 
 # --- what names the account --------------------------------------------------------------------
 
-@pytest.mark.parametrize(("body", "failed"), [
-    ('{"error": {"code": 429}, "user_id": "user_2x"}', True),
-    ('{"error": {"metadata": {"raw": "{\\"user_id\\": \\"user_2x\\"}"}}}', True),
-    ('{"error": {}, "user\\u005fid": "user_2x"}', True),
-    ('{"user_id": "user_2x", "choices": [', False),
-    ('{"user_id": "user_2x", "choices": []}', False)])
+
+@pytest.mark.parametrize(
+    ("body", "failed"),
+    [
+        ('{"error": {"code": 429}, "user_id": "user_2x"}', True),
+        ('{"error": {"metadata": {"raw": "{\\"user_id\\": \\"user_2x\\"}"}}}', True),
+        ('{"error": {}, "user\\u005fid": "user_2x"}', True),
+        ('{"user_id": "user_2x", "choices": [', False),
+        ('{"user_id": "user_2x", "choices": []}', False),
+    ],
+)
 def test_what_names_the_account_is_taken_out(body, failed):
     assert "user_2x" not in without_account(body, failed)
 

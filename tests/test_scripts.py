@@ -20,25 +20,43 @@ def test_a_help_gives_commands_that_parse_and_a_wrong_flag_ends_with_2(cli, scri
     assert (shown.returncode, refused.returncode, shown.stderr) == (0, 2, "")
     assert "--no-such-flag" in refused.stderr and "Traceback" not in refused.stderr
     name, text = script.removesuffix(".py"), shown.stdout
-    assert text.startswith(f"usage: {script}") and max(map(len, text.splitlines())) <= 80
-    commands = re.findall(rf"^  (?:python3|uv run) {script} ?(.*?)(?:   .*|\| .*)?$", text, re.M)
+    assert (
+        text.startswith(f"usage: {script}") and max(map(len, text.splitlines())) <= 80
+    )
+    commands = re.findall(
+        rf"^  (?:python3|uv run) {script} ?(.*?)(?:   .*|\| .*)?$", text, re.M
+    )
     assert len(commands) >= 2
     for command in commands:
         import_module(name).arguments(command.split())
-    flag = r"^  (?:-\w, )?--[a-z-]+(?: [^ \n]+)*"   # each has a description
+    flag = r"^  (?:-\w, )?--[a-z-]+(?: [^ \n]+)*"  # each has a description
     described = re.findall(flag + r"(?:  +\S|\n {10,}\S)", text, re.M)
     assert len(described) == len(re.findall(flag, text, re.M)) > 2
 
 
 @pytest.mark.parametrize(("version", "code"), [((3, 10, 9), 2), ((3, 11, 0), 0)])
 def test_an_older_python_is_refused_in_a_line(version, code):
-    done = subprocess.run([sys.executable, "-B", "-c", f"import sys; sys.version_info = {version}; "
-                           "import common"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-B",
+            "-c",
+            f"import sys; sys.version_info = {version}; import common",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stderr.count("\n")) == (code, code > 0)
 
 
-DRY = [("run_pilot.py",), ("run_pilot.py", "--design", "mechanism", "--runs", "1"),
-       ("urrp_run.py",), ("run_tournament.py",), ("run_tournament.py", "--plan", "confirmatory")]
+DRY = [
+    ("run_pilot.py",),
+    ("run_pilot.py", "--design", "mechanism", "--runs", "1"),
+    ("urrp_run.py",),
+    ("run_tournament.py",),
+    ("run_tournament.py", "--plan", "confirmatory"),
+]
 
 
 @pytest.mark.parametrize("key", ["", "sk-or-v1-0123456789"])
@@ -49,21 +67,55 @@ def test_a_dry_run_fits_a_terminal(cli, command, key):
 
 
 def test_a_file_gives_parts_of_the_configuration_and_the_rest_stays(cli, tmp_path):
-    price, deep = {"prompt": 1, "completion": 2}, json.loads('{"a":' * 47 + "1" + "}" * 47)
-    (tmp_path / "my.json").write_text(json.dumps({  # every number is the last that may be
-        "prices": {"m": price}, "temperature": 2, "concurrency": {"decision": 512}, "routing": {
-            "max_price": {"prompt": "0.5", "completion": 0}, "sort": None, "options": deep}}))
-    flags = "--config", "my.json", "--base-url", "http://127.0.0.1:9/v1", "--dry-run", "--models"
+    price, deep = (
+        {"prompt": 1, "completion": 2},
+        json.loads('{"a":' * 47 + "1" + "}" * 47),
+    )
+    (tmp_path / "my.json").write_text(
+        json.dumps(
+            {  # every number is the last that may be
+                "prices": {"m": price},
+                "temperature": 2,
+                "concurrency": {"decision": 512},
+                "routing": {
+                    "max_price": {"prompt": "0.5", "completion": 0},
+                    "sort": None,
+                    "options": deep,
+                },
+            }
+        )
+    )
+    flags = (
+        "--config",
+        "my.json",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--dry-run",
+        "--models",
+    )
     known = cli("run_pilot.py", *flags, "m,openai/gpt-5-nano").stdout.splitlines()[0]
     assert "no price known" not in known and known.endswith("limit $3")
     assert "no price known for x: assumed" in cli("run_pilot.py", *flags, "m,x").stdout
 
 
 def test_an_analysis_prints_its_limits_and_paths_as_they_were_given(cli, tmp_path):
-    (tmp_path / "other.json").write_text('{"tells": "ablated"}')   # no main run
-    done = cli("run_tournament.py", "--agents", 2, "--rounds", 1, "--config", "other.json",
-               "--out", "rounds", "--analyze")
-    assert "\nopen rounds/" in done.stdout and str(tmp_path) not in done.stdout + done.stderr
+    (tmp_path / "other.json").write_text('{"tells": "ablated"}')  # no main run
+    done = cli(
+        "run_tournament.py",
+        "--agents",
+        2,
+        "--rounds",
+        1,
+        "--config",
+        "other.json",
+        "--out",
+        "rounds",
+        "--analyze",
+    )
+    assert (
+        "\nopen rounds/" in done.stdout
+        and str(tmp_path) not in done.stdout + done.stderr
+    )
     limits = json.loads(cli("analyze.py", "rounds", "--json").stdout)["limits"]
     printed = cli("analyze.py", "rounds").stderr
     assert limits and all(f"note: {line}\n" in printed for line in limits)
@@ -78,13 +130,23 @@ def test_an_unfinished_pilot_is_analysed_elsewhere_with_exit_code_3(cli, tmp_pat
     assert done.returncode == 3 and "1 of 1 runs are unfinished" in done.stderr
     assert f"\nopen again/{run.name}/report.html" in done.stdout
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
-    assert (tmp_path / "again" / run.name / "report.html").read_bytes() == before["report.html"]
+    assert (tmp_path / "again" / run.name / "report.html").read_bytes() == before[
+        "report.html"
+    ]
 
 
 def test_two_calibrations_never_write_the_same_folder_together(cli, tmp_path):
     (tmp_path / "counts").mkdir()
     handle = os.open(tmp_path / "counts", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    done = cli("calibrate.py", "--reps", "1", "--populations", "coin-50-0-0-0", "--out", "counts")
+    done = cli(
+        "calibrate.py",
+        "--reps",
+        "1",
+        "--populations",
+        "coin-50-0-0-0",
+        "--out",
+        "counts",
+    )
     os.close(handle)
     assert done.returncode == 2 and "another process" in done.stderr

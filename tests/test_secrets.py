@@ -38,62 +38,119 @@ def every(form):
 
 def based(before=b"", table=""):
     """In base64; `table`: two characters in place of + and /."""
-    return lambda text: base64.b64encode(before + text.encode(), table.encode() or None).decode()
+    return lambda text: base64.b64encode(
+        before + text.encode(), table.encode() or None
+    ).decode()
 
 
 SPELLINGS = {
-    "as it is": str, "twice": lambda key: key + key,
+    "as it is": str,
+    "twice": lambda key: key + key,
     **{f"JSON, {n} deep": again(escaped, n) for n in range(1, 5)},
     **{f"percent, {n} times": again(percent, n) for n in range(1, 4)},
     "slashes escaped": lambda key: escaped(key).replace("/", "\\/"),
-    "every letter in JSON": every("\\u{:04x}"), "in capitals": every("\\u{:04X}"),
+    "every letter in JSON": every("\\u{:04x}"),
+    "in capitals": every("\\u{:04X}"),
     "every letter in JSON, deeper": lambda key: escaped(every("\\u{:04x}")(key)),
     "every letter in Python": every("\\x{:02x}"),
-    "every byte in percent": every("%{:02x}"), "every byte in capitals": every("%{:02X}"),
-    "HTML": html.escape, "HTML twice": again(html.escape, 2),
-    "HTML in numbers": every("&#{};"), "HTML in hexadecimal": every("&#x{:x};"),
+    "every byte in percent": every("%{:02x}"),
+    "every byte in capitals": every("%{:02X}"),
+    "HTML": html.escape,
+    "HTML twice": again(html.escape, 2),
+    "HTML in numbers": every("&#{};"),
+    "HTML in hexadecimal": every("&#x{:x};"),
     "HTML as Go writes JSON": lambda key: html.escape(key).replace("&", "\\u0026"),
-    "base64": based(), "base64, one before": based(b":"), "base64, two before": based(b"me"),
+    "base64": based(),
+    "base64, one before": based(b":"),
+    "base64, two before": based(b"me"),
     "base64, for addresses": based(table="-_"),
-    "hexadecimal": lambda key: key.encode().hex()}
+    "hexadecimal": lambda key: key.encode().hex(),
+}
 # What no key holds, between its characters: between all of them, or in one place.
-BETWEEN = {repr(sep): sep for sep in ("\u200b", "\n", "\\u200b", "\\r\\n", "%E2%80%8B", "&shy;")}
-SPLIT = {f"split with {name}": lambda key, sep=sep: sep.join(key) for name, sep in BETWEEN.items()}
-SPLIT |= {f"broken with {name}": lambda key, sep=sep: sep.join((key[:9], key[9:]))
-          for name, sep in BETWEEN.items()}
+BETWEEN = {
+    repr(sep): sep
+    for sep in ("\u200b", "\n", "\\u200b", "\\r\\n", "%E2%80%8B", "&shy;")
+}
+SPLIT = {
+    f"split with {name}": lambda key, sep=sep: sep.join(key)
+    for name, sep in BETWEEN.items()
+}
+SPLIT |= {
+    f"broken with {name}": lambda key, sep=sep: sep.join((key[:9], key[9:]))
+    for name, sep in BETWEEN.items()
+}
 SPELLINGS |= SPLIT
 
 
 def left_of(spelled, text, key=KEY):
     """Of the key or of a spelling of it, whether six letters in a row can be read in a text."""
     runs = [(key, 6), (spelled, 6 * math.ceil(len(spelled) / len(key)))]
-    return [form[at:at + n] for form, n in runs for at in range(len(form) - n + 1)
-            if form[at:at + n] in text]
+    return [
+        form[at : at + n]
+        for form, n in runs
+        for at in range(len(form) - n + 1)
+        if form[at : at + n] in text
+    ]
 
 
 # Where a server says it, as an answer of the double.
 PLACES = {
-    "in an answer": lambda text: {"status": 200, "json": {
-        "id": text, "model": text, "provider": text, "usage": {"cost": 0.001}, "choices": [
-            {"finish_reason": "stop", "message": {"content": text, "reasoning": text}}]}},
-    "in an error": lambda text: error(401, text, metadata={"raw": text, "remedy_hint": text}),
-    "in an error of another form": lambda text: {"status": 404, "raw": f"<p>{text}</p>"},
-    "as a header": lambda text: error(429, "slow", {"Retry-After": text, "X-Generation-Id": text}),
-    "as a status line": lambda text: {"wire": f"HTTP/1.1 {text}\r\n\r\n"}}
+    "in an answer": lambda text: {
+        "status": 200,
+        "json": {
+            "id": text,
+            "model": text,
+            "provider": text,
+            "usage": {"cost": 0.001},
+            "choices": [
+                {
+                    "finish_reason": "stop",
+                    "message": {"content": text, "reasoning": text},
+                }
+            ],
+        },
+    },
+    "in an error": lambda text: error(
+        401, text, metadata={"raw": text, "remedy_hint": text}
+    ),
+    "in an error of another form": lambda text: {
+        "status": 404,
+        "raw": f"<p>{text}</p>",
+    },
+    "as a header": lambda text: error(
+        429, "slow", {"Retry-After": text, "X-Generation-Id": text}
+    ),
+    "as a status line": lambda text: {"wire": f"HTTP/1.1 {text}\r\n\r\n"},
+}
 
 
 @pytest.mark.parametrize("before", [0, 180, 280])  # so that a cut falls into it
 @pytest.mark.parametrize("place", PLACES)
 def test_it_reaches_no_file_and_no_message(bench, double, tmp_path, place, before):
-    for name in ("as it is", "JSON, 2 deep", "percent, 2 times", "base64", "in capitals"):
+    for name in (
+        "as it is",
+        "JSON, 2 deep",
+        "percent, 2 times",
+        "base64",
+        "in capitals",
+    ):
         spelled = SPELLINGS[name](KEY)
         double.script(catalogue=False, answer=PLACES[place]("w" * before + spelled))
         run = bench("a", provider=OpenRouter(double.url, KEY, 1, 5.0, {"m": PRICE}))
         [reply] = run.ending.results
-        texts = [run.path.read_text(), str(run.ending.stop), reply.text, reply.message, str(reply)]
+        texts = [
+            run.path.read_text(),
+            str(run.ending.stop),
+            reply.text,
+            reply.message,
+            str(reply),
+        ]
         for entry in map(json.loads, texts[0].splitlines()):
-            texts += [entry["response"]["body"], entry["response"]["error"],
-                      *entry["response"]["headers"].values()]
+            texts += [
+                entry["response"]["body"],
+                entry["response"]["error"],
+                *entry["response"]["headers"].values(),
+            ]
         assert not [left for text in texts for left in left_of(spelled, text)], name
         assert "[key]" in texts[0] or place == "as a status line" or before, name
         for path in tmp_path.iterdir():
@@ -118,31 +175,45 @@ def test_of_base64_all_is_hidden_that_the_key_alone_decides(key, before):
 
 
 def test_text_without_the_key_stays_as_it_is_and_is_read_in_linear_time():
-    for text in ("\\" * 200_000, "s" + "\\" * 200_000, "%25" * 60_000, "s&amp;" * 30_000,
-                 "s%" + "25" * 60_000, "&#" + "0" * 100_000):
+    for text in (
+        "\\" * 200_000,
+        "s" + "\\" * 200_000,
+        "%25" * 60_000,
+        "s&amp;" * 30_000,
+        "s%" + "25" * 60_000,
+        "&#" + "0" * 100_000,
+    ):
         assert redacted(text, KEY) == redacted(text, PLAIN) == text
     assert redacted("an EMPTY key", "EMPTY") == "an EMPTY key"
 
 
-PIECES = {"as it is": str, "percent": every("%{:02x}"), "JSON": every("\\u{:04x}"),
-          "hexadecimal": lambda text: text.encode().hex()}
+PIECES = {
+    "as it is": str,
+    "percent": every("%{:02x}"),
+    "JSON": every("\\u{:04x}"),
+    "hexadecimal": lambda text: text.encode().hex(),
+}
 
 
 @pytest.mark.parametrize("name", PIECES)
 @pytest.mark.parametrize("length", [12, 13, 17, 24, len(PLAIN) - 1])
-def test_twelve_characters_in_a_row_are_hidden_wherever_they_are_in_the_key(length, name):
+def test_twelve_characters_in_a_row_are_hidden_wherever_they_are_in_the_key(
+    length, name
+):
     for at in range(len(PLAIN) - length + 1):
-        piece = PIECES[name](PLAIN[at:at + length])
+        piece = PIECES[name](PLAIN[at : at + length])
         assert redacted(f"masked as <{piece}>.", PLAIN) == "masked as <[key]>."
     for at in range(len(PLAIN) - 10):
-        shorter = f"masked as <{PLAIN[at:at + 11]}>."
+        shorter = f"masked as <{PLAIN[at : at + 11]}>."
         assert redacted(shorter, PLAIN) == shorter
 
 
-@pytest.mark.parametrize("key", ["ollama", "notneeded", "sk/\"x\"7&9"])
+@pytest.mark.parametrize("key", ["ollama", "notneeded", 'sk/"x"7&9'])
 def test_a_key_too_short_to_have_pieces_is_hidden_whole_only(key):
     for name in ("as it is", "JSON, 2 deep", "percent, 3 times", "HTML", "hexadecimal"):
-        assert redacted(f"it is {SPELLINGS[name](key)} here", key) == "it is [key] here", name
+        assert (
+            redacted(f"it is {SPELLINGS[name](key)} here", key) == "it is [key] here"
+        ), name
     for text in (f"it is {key[:5]} {key[5:]} here", f"it is {key[1:]} here", key[1:]):
         assert redacted(text, key) == text
 
@@ -156,11 +227,19 @@ def readable(folder, *streams, key=KEY):
     for path in folder.rglob("*"):
         if path.is_file():
             data = path.read_bytes()
-            texts[str(path)] = data + str(path).encode() + (
-                gzip.decompress(data) if path.suffix == ".gz" else b"")
-    words = {key[at:at + 12] for at in range(len(key) - 11)} | {
-        spell(key) for spell in (escaped, percent, based(), every("\\u{:04x}"))}
-    return [name for name, data in texts.items() if any(word.encode() in data for word in words)]
+            texts[str(path)] = (
+                data
+                + str(path).encode()
+                + (gzip.decompress(data) if path.suffix == ".gz" else b"")
+            )
+    words = {key[at : at + 12] for at in range(len(key) - 11)} | {
+        spell(key) for spell in (escaped, percent, based(), every("\\u{:04x}"))
+    }
+    return [
+        name
+        for name, data in texts.items()
+        if any(word.encode() in data for word in words)
+    ]
 
 
 @pytest.fixture
@@ -174,21 +253,29 @@ def run(cli, double, tmp_path):
         streams.extend((done.stdout, done.stderr))
         assert not readable(tmp_path, *streams), flags
         return done
+
     return command
 
 
 def test_a_server_that_says_the_key_aloud_gets_it_into_nothing(run, double, tmp_path):
     """In answers, names, ids, headers and errors; then in a refusal; then the run is completed."""
-    echoes = [{"fault": "echo-key-200", "skip": 2, "times": 1}, {"fault": "echo-key", "every": 4},
-              {"fault": "echo-key-escaped", "every": 4}, {"fault": "echo-key-403", "every": 9}]
-    for refusal, code in (({"fault": "echo-key-401", "skip": 9}, 5),
-                          ({"fault": "echo-key-500", "times": 1}, 0)):
+    echoes = [
+        {"fault": "echo-key-200", "skip": 2, "times": 1},
+        {"fault": "echo-key", "every": 4},
+        {"fault": "echo-key-escaped", "every": 4},
+        {"fault": "echo-key-403", "every": 9},
+    ]
+    for refusal, code in (
+        ({"fault": "echo-key-401", "skip": 9}, 5),
+        ({"fault": "echo-key-500", "times": 1}, 0),
+    ):
         double.script(key=KEY, faults=[refusal, *echoes])
         assert run(*STUDY).returncode == code
     for flags in (["o"], ["--verify", "o"]):
         assert run("analyze.py", *flags).returncode == 0
-    journals = b"".join(gzip.decompress(path.read_bytes())
-                        for path in tmp_path.rglob("journal*.gz"))
+    journals = b"".join(
+        gzip.decompress(path.read_bytes()) for path in tmp_path.rglob("journal*.gz")
+    )
     assert b"You sent" in journals and b"[key]" in journals
 
 
@@ -202,23 +289,36 @@ def test_nor_does_a_server_that_says_it_before_the_first_call(run, double, side)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("script", ["run_pilot.py", "run_tournament.py", "urrp_run.py"])
 def test_an_unexpected_error_says_where_it_is_and_not_the_key(
-        cli, double, tmp_path, monkeypatch, method, script):
+    cli, double, tmp_path, monkeypatch, method, script
+):
     usual = HTTPAdapter.send
 
     def send(self, request, **more):
         if request.method == method:
             raise RuntimeError(f"can't send {dict(request.headers)}; {request.headers}")
         return usual(self, request, **more)
+
     monkeypatch.setattr(HTTPAdapter, "send", send)
     double.script(catalogue=False)
     done = cli(script, "--base-url", double.url, "--models", "double/a", key=KEY)
     assert done.returncode == 1 and all(
-        part in done.stderr for part in ("Traceback", "can't send", "[key]"))
+        part in done.stderr for part in ("Traceback", "can't send", "[key]")
+    )
     assert not readable(tmp_path, done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize("flag", ["--models", "--config", "--run-id", "--base-url", "--prompts", {
-    "KEY": 1}, {"effort": "KEY"}])
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "--models",
+        "--config",
+        "--run-id",
+        "--base-url",
+        "--prompts",
+        {"KEY": 1},
+        {"effort": "KEY"},
+    ],
+)
 def test_a_key_given_in_a_wrong_place_is_not_printed(cli, tmp_path, flag):
     for before in range(0, 60, 12):
         word, path = "w" * before + PLAIN, tmp_path / "c.json"
@@ -226,5 +326,8 @@ def test_a_key_given_in_a_wrong_place_is_not_printed(cli, tmp_path, flag):
         flags = (flag, word) if isinstance(flag, str) else ("--config", path.name)
         done = cli(*STUDY, *flags, "--dry-run", key=PLAIN)
         path.unlink()
-        assert done.returncode in (0, 2) and len(done.stderr.splitlines()) == done.returncode / 2
+        assert (
+            done.returncode in (0, 2)
+            and len(done.stderr.splitlines()) == done.returncode / 2
+        )
         assert not readable(tmp_path, done.stdout, done.stderr, key=PLAIN), flag

@@ -28,14 +28,22 @@ def entries():
 
 def in_tables(tables, alternative):
     """2×2 tables, a stratum each: x's successes and failures, then y's."""
-    x, y = ([(at, value) for at, row in enumerate(tables)
-             for value in [1] * row[side] + [0] * row[side + 1]] for side in (0, 2))
+    x, y = (
+        [
+            (at, value)
+            for at, row in enumerate(tables)
+            for value in [1] * row[side] + [0] * row[side + 1]
+        ]
+        for side in (0, 2)
+    )
     (of_x, x), (of_y, y) = (zip(*group, strict=True) for group in (x, y))
     return stats.permutation_test(x, y, alternative, strata=(of_x, of_y))
 
 
-CALLABLES = {"max_difference": lambda x, y: max(x) - sum(y) / len(y),
-             "variance": lambda x: sum((value - sum(x) / len(x)) ** 2 for value in x)}
+CALLABLES = {
+    "max_difference": lambda x, y: max(x) - sum(y) / len(y),
+    "variance": lambda x: sum((value - sum(x) / len(x)) ** 2 for value in x),
+}
 
 
 @cache
@@ -45,24 +53,35 @@ def fitted(data, outcome, fixed, random):
 
 def by_name(data, outcome, fixed, random):
     fit = fitted(data, outcome, tuple(fixed), tuple(random))
-    assert bool(fit.singular) is (min(fit.random_sd.values(), default=1) < 1e-4)   # as lme4 has it
+    assert bool(fit.singular) is (
+        min(fit.random_sd.values(), default=1) < 1e-4
+    )  # as lme4 has it
     columns = {"estimates": "estimate", "errors": "se", "z": "z", "p": "p"}
-    fields = {field: {c.name: getattr(c, name) for c in fit.coefficients}
-              for field, name in columns.items()}
-    return SimpleNamespace(**fields, random_sd=fit.random_sd, log_likelihood=fit.log_likelihood)
+    fields = {
+        field: {c.name: getattr(c, name) for c in fit.coefficients}
+        for field, name in columns.items()
+    }
+    return SimpleNamespace(
+        **fields, random_sd=fit.random_sd, log_likelihood=fit.log_likelihood
+    )
 
 
 def ratio(data, outcome, fixed, random, smaller):
-    fits = (fitted(data, outcome, tuple(terms), tuple(random)) for terms in (fixed, smaller))
+    fits = (
+        fitted(data, outcome, tuple(terms), tuple(random)) for terms in (fixed, smaller)
+    )
     return stats.likelihood_ratio(*fits)
 
 
 PREPARED = {
     "fit_mixed_logit": by_name,
     "likelihood_ratio": ratio,
-    "noncentral_t_curve": lambda t, df, shift: distributions.noncentral_t_curve(t, df)(shift),
+    "noncentral_t_curve": lambda t, df, shift: distributions.noncentral_t_curve(t, df)(
+        shift
+    ),
     "bootstrap_ci": lambda samples, name, *rest: stats.bootstrap_ci(
-        tuple(samples), CALLABLES.get(name, name), *rest),
+        tuple(samples), CALLABLES.get(name, name), *rest
+    ),
     "mean_cosine": lambda *args: stats.mean_cosine(stats.char_tfidf(*args)),
 }
 
@@ -71,7 +90,9 @@ def compute(entry):
     name, args, kwargs = entry["function"], entry["args"], entry["kwargs"]
     if "form" in kwargs:
         return in_tables(*args)
-    function = PREPARED.get(name) or getattr(stats, name, None) or getattr(distributions, name)
+    function = (
+        PREPARED.get(name) or getattr(stats, name, None) or getattr(distributions, name)
+    )
     return function(*args, **kwargs)
 
 
@@ -102,14 +123,20 @@ def test_the_beta_function_of_whole_numbers_counts_choices(a, b):
 
 # --- agreement, and several tests ---
 
+
 def test_positive_agreement_by_hand():
     # Cicchetti & Feinstein (1990): 2a/(2a + b + c) with a, b, c = 40, 9, 6; Wilson's limits of
     # a/(a + b + c), w, carried over as 2w/(1 + w).
     ratings = [(1, 1)] * 40 + [(1, 0)] * 9 + [(0, 1)] * 6 + [(0, 0)] * 45
     low, high, _ = stats.wilson_interval(40, 55, 0.8)
     assert stats.positive_agreement(ratings, 1, 0.8) == pytest.approx(
-        (80 / 95, 2 * low / (1 + low), 2 * high / (1 + high), None))
-    assert stats.positive_agreement([(1, 1, 0), (0, 0, None)], 1)[:3] == (0.5, None, None)
+        (80 / 95, 2 * low / (1 + low), 2 * high / (1 + high), None)
+    )
+    assert stats.positive_agreement([(1, 1, 0), (0, 0, None)], 1)[:3] == (
+        0.5,
+        None,
+        None,
+    )
 
 
 def test_the_level_of_an_agreement_is_that_of_its_t_quantile():
@@ -126,9 +153,16 @@ def test_complete_agreement_has_wilsons_limit_less_chance():
 
 
 def test_labels_that_may_occur_lower_chance_agreement():
-    ratings = [("a", "a"), ("a", "b"), ("b", "b"), ("b", "b")]  # 3/8 of the labels are a
+    ratings = [
+        ("a", "a"),
+        ("a", "b"),
+        ("b", "b"),
+        ("b", "b"),
+    ]  # 3/8 of the labels are a
     assert stats.gwet_ac1(ratings).chance == 2 * 3 / 8 * 5 / 8
-    assert stats.gwet_ac1(ratings, labels="abcd").chance == pytest.approx(2 * 3 / 8 * 5 / 8 / 3)
+    assert stats.gwet_ac1(ratings, labels="abcd").chance == pytest.approx(
+        2 * 3 / 8 * 5 / 8 / 3
+    )
 
 
 def test_a_test_that_was_not_made_stays_absent_among_the_adjusted():

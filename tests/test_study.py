@@ -28,8 +28,12 @@ def study_in(*folders):
 def folder(tmp_path_factory):
     """A confirmatory plan of two respondents in alternation."""
     models = [config(name, "hph")["models"]["decision"][0] for name in MODELS]
-    return plan(tmp_path_factory.mktemp("study"), agents=3, rounds=6, models={
-        "decision": models, "strategy": models})
+    return plan(
+        tmp_path_factory.mktemp("study"),
+        agents=3,
+        rounds=6,
+        models={"decision": models, "strategy": models},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,63 +57,117 @@ def part_of(runs, chosen):
 
 # --- what is shown -----------------------------------------------------------------------------
 
+
 def test_models_share_five_percent_and_the_whole_has_all_of_it(out):
     parts = out["established"]["by_model"]
-    assert {part["contrasts"][name]["level"] for part in parts.values()
-            for name in ("HP-LA", "HP-LP", "SxC", "H")} == {1 - .05 / 2}
-    assert out["established"]["contrasts"]["HP-LA"]["level"] == .95
+    assert {
+        part["contrasts"][name]["level"]
+        for part in parts.values()
+        for name in ("HP-LA", "HP-LP", "SxC", "H")
+    } == {1 - 0.05 / 2}
+    assert out["established"]["contrasts"]["HP-LA"]["level"] == 0.95
     assert set(out["verdict"]["models"]) == set(parts) == set(MODELS)
 
 
 @pytest.mark.parametrize("left", [1, 4])
 def test_an_unfinished_study_shows_counts_and_no_estimate(runs, out, left):
-    changed = [run._replace(manifest=run.manifest | {"state": "stopped"})
-               for run in runs.runs[:left]]
+    changed = [
+        run._replace(manifest=run.manifest | {"state": "stopped"})
+        for run in runs.runs[:left]
+    ]
     part = analyse(runs._replace(runs=[*changed, *runs.runs[left:]]))
     known = part["established"]
     assert (known["contrasts"], known["by_round"]) == ({}, {})
     assert part["as_specified"]["design"]["value"] is None
-    assert {name: (cell["k"], cell["n"], cell["mean"]) for name, cell in known["cells"].items()
-            } == {name: (cell["k"], cell["n"], None)
-                  for name, cell in out["established"]["cells"].items()}
-    assert {(gate[rule]["verdict"], gate["next"]) for gate in part["gates"] for rule in (
-        "established", "as_specified")} == {("not evaluable", None)}
+    assert {
+        name: (cell["k"], cell["n"], cell["mean"])
+        for name, cell in known["cells"].items()
+    } == {
+        name: (cell["k"], cell["n"], None)
+        for name, cell in out["established"]["cells"].items()
+    }
+    assert {
+        (gate[rule]["verdict"], gate["next"])
+        for gate in part["gates"]
+        for rule in ("established", "as_specified")
+    } == {("not evaluable", None)}
     assert (part["verdict"]["word"], part["claims"]["may"]) == ("not evaluable", [])
     assert f"{left} of 10 runs unfinished" in part["verdict"]["sentence"]
 
 
-@pytest.mark.parametrize("lacking, sentence", [
-    ([], "Cue-responsive, both parts: +30.0 points (+20.0 to +40.0), also at low pressure."),
-    (["HP-HA"], "Cue-responsive, symmetry alone: "), (["HP-LP"], "Cue-responsive, cue alone: "),
-    (["HP-LP", "HP-HA", "low"], "Cue-responsive, neither alone: +30.0 points (+20.0 to +40.0), "
-     "not at low pressure.")])
+@pytest.mark.parametrize(
+    "lacking, sentence",
+    [
+        (
+            [],
+            "Cue-responsive, both parts: +30.0 points (+20.0 to +40.0), also at low pressure.",
+        ),
+        (["HP-HA"], "Cue-responsive, symmetry alone: "),
+        (["HP-LP"], "Cue-responsive, cue alone: "),
+        (
+            ["HP-LP", "HP-HA", "low"],
+            "Cue-responsive, neither alone: +30.0 points (+20.0 to +40.0), "
+            "not at low pressure.",
+        ),
+    ],
+)
 def test_a_headline_of_20_words_says_to_what_it_responds(lacking, sentence):
     def shown(name):
-        low = .0 if name in lacking else .2
-        return {"value": .3, "low": low, "high": .4, "bounds": {"low": low, "high": .4}}
-    words = headline({
-        "verdict": {"open": ["blind", "labels", "conditional", "adding_up"]},
-        "established": {"contrasts": {name: shown(name) for name in ("HP-LA", "HP-LP", "HP-HA")},
-                        "by_H": {"low": {"HP-LA": shown("low")}}}})
+        low = 0.0 if name in lacking else 0.2
+        return {
+            "value": 0.3,
+            "low": low,
+            "high": 0.4,
+            "bounds": {"low": low, "high": 0.4},
+        }
+
+    words = headline(
+        {
+            "verdict": {"open": ["blind", "labels", "conditional", "adding_up"]},
+            "established": {
+                "contrasts": {
+                    name: shown(name) for name in ("HP-LA", "HP-LP", "HP-HA")
+                },
+                "by_H": {"low": {"HP-LA": shown("low")}},
+            },
+        }
+    )
     assert words.startswith(sentence) and len(words.split()) <= 20
 
 
-@pytest.mark.parametrize("domains, lacking", [
-    ("cvd hospital", {"ablation": "ablation", "holdout": "holdout"}),
-    ("cvd", {"cross_domain": "confirmatory", "ablation": "ablation", "holdout": "holdout"})])
+@pytest.mark.parametrize(
+    "domains, lacking",
+    [
+        ("cvd hospital", {"ablation": "ablation", "holdout": "holdout"}),
+        (
+            "cvd",
+            {
+                "cross_domain": "confirmatory",
+                "ablation": "ablation",
+                "holdout": "holdout",
+            },
+        ),
+    ],
+)
 def test_each_gate_names_the_plan_it_lacks_and_the_next_step_brings_them_all(
-        runs, domains, lacking):
+    runs, domains, lacking
+):
     part = part_of(runs, lambda run: run.domain in domains)
-    assert {gate["gate"]: gate["next"].split()[3] for gate in part["gates"] if gate["next"]} == (
-        lacking)
-    assert part["next"].split()[3] == "study" and "--rounds 6 --seeds 42" in part["next"]
+    assert {
+        gate["gate"]: gate["next"].split()[3] for gate in part["gates"] if gate["next"]
+    } == (lacking)
+    assert (
+        part["next"].split()[3] == "study" and "--rounds 6 --seeds 42" in part["next"]
+    )
 
 
 def test_without_main_runs_hospital_is_the_primary_domain_and_replicates_nothing(runs):
     part = part_of(runs, lambda run: run.domain == "hospital")
     assert (part["design"]["domain"], list(part["parts"])) == ("hospital", ["hospital"])
     assert part["gates"][2]["established"] == {
-        "verdict": "not evaluable", "figure": "no hospital runs"}
+        "verdict": "not evaluable",
+        "figure": "no hospital runs",
+    }
 
 
 def test_an_empty_cell_leaves_the_other_level_of_h(runs):
@@ -121,20 +179,32 @@ def test_an_empty_cell_leaves_the_other_level_of_h(runs):
 
 def test_decisions_under_a_policy_that_was_refused_are_missing(tmp_path, monkeypatch):
     def respond(request, rng):
-        return ("", "content_filter") if request.stage == "strategy" else (
-            RESPONDENTS["sim-coin"](request, rng))
+        return (
+            ("", "content_filter")
+            if request.stage == "strategy"
+            else (RESPONDENTS["sim-coin"](request, rng))
+        )
+
     monkeypatch.setitem(RESPONDENTS, "sim-test", respond)
     study = study_in(plan(tmp_path, "sim-test", agents=2))
     part = analyse(study)
-    assert {(cell["n"], cell["missing"]) for cell in part["established"]["cells"].values()} == {
-        (0, 4)}
-    assert [wire["tripwire"] for wire in part["tripwires"] if wire["tripped"]] == ["policies"]
+    assert {
+        (cell["n"], cell["missing"]) for cell in part["established"]["cells"].values()
+    } == {(0, 4)}
+    assert [wire["tripwire"] for wire in part["tripwires"] if wire["tripped"]] == [
+        "policies"
+    ]
     assert part["verdict"]["word"] == "not evaluable"
-    assert "– of 0" not in reports.files(json.loads(json.dumps(part)), study)["report.html"]
+    assert (
+        "– of 0"
+        not in reports.files(json.loads(json.dumps(part)), study)["report.html"]
+    )
 
 
 def test_baselines_and_ablation_stay_out_of_the_primary_data(tmp_path):
-    part = analyse(study_in(plan(tmp_path, "sim-coin", agents=2, baselines=["AlwaysC"])))
+    part = analyse(
+        study_in(plan(tmp_path, "sim-coin", agents=2, baselines=["AlwaysC"]))
+    )
     assert part["design"]["decisions"] == 8 * 2  # of 2 agents with each other, 8 cells
     part = analyse(study_in(plan(tmp_path, name="ablated", tells="ablated", agents=2)))
     assert any("No main runs" in line for line in part["limits"])
@@ -144,13 +214,18 @@ def test_baselines_and_ablation_stay_out_of_the_primary_data(tmp_path):
 
 # --- the script and its files ------------------------------------------------------------------
 
+
 def test_a_damaged_artifact_is_named(copy):
     path = copy / NEITHER / "round_1_games.json"
     good = path.read_text()
-    for damage, words in ((good[:-20], "round_1_games.json: not JSON"),
-                          (good.replace('"PREEMPT"', '"COORDINATE"', 1), "has hashed"),
-                          (good.replace('"first_encounter":true', '"first_encounter":1', 1),
-                           "first_encounter")):
+    for damage, words in (
+        (good[:-20], "round_1_games.json: not JSON"),
+        (good.replace('"PREEMPT"', '"COORDINATE"', 1), "has hashed"),
+        (
+            good.replace('"first_encounter":true', '"first_encounter":1', 1),
+            "first_encounter",
+        ),
+    ):
         path.write_text(damage)
         with pytest.raises(UsageError, match=words):
             analyse(study_in(copy))
@@ -164,16 +239,34 @@ def test_an_unfinished_run_is_analysed_and_named_and_ends_with_3(cli, copy):
     assert "unfinished" in (copy / "acausal-summary.md").read_text()
 
 
-def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, copy, tmp_path):
+def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(
+    cli, shell, copy, tmp_path
+):
     done = cli("analyze.py", copy)
     assert done.returncode == 0, done.stderr
     assert "SIMULATED" in done.stdout and "make study\n" in done.stdout
     assert len(done.stdout.splitlines()) <= 15
-    files = {name: (copy / name).read_bytes() for name in (
-        "acausal-analysis.json", "acausal-summary.md", "report.html", "exports/decisions.csv",
-        "exports/games.csv", "exports/policies.csv")}
-    again = json.loads(shell("analyze.py", copy, "--out", tmp_path / "again", "--json",
-                             env={"PYTHONHASHSEED": "7"}).stdout)
+    files = {
+        name: (copy / name).read_bytes()
+        for name in (
+            "acausal-analysis.json",
+            "acausal-summary.md",
+            "report.html",
+            "exports/decisions.csv",
+            "exports/games.csv",
+            "exports/policies.csv",
+        )
+    }
+    again = json.loads(
+        shell(
+            "analyze.py",
+            copy,
+            "--out",
+            tmp_path / "again",
+            "--json",
+            env={"PYTHONHASHSEED": "7"},
+        ).stdout
+    )
     assert (again["simulated"], again["written"]) == (True, "again")
     for name, data in files.items():
         assert (tmp_path / "again" / name).read_bytes() == data
@@ -182,12 +275,24 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, 
     assert cli("analyze.py", "--verify", copy).returncode == 0
 
 
-@pytest.mark.parametrize("agents, rows, left", [
-    (125, 48, ""), (126, 6, "round 1 only."), (1001, 6, "round 1 of the main runs only.")])
-def test_a_page_with_more_than_a_thousand_policies_says_what_it_leaves_out(agents, rows, left):
+@pytest.mark.parametrize(
+    "agents, rows, left",
+    [
+        (125, 48, ""),
+        (126, 6, "round 1 only."),
+        (1001, 6, "round 1 of the main runs only."),
+    ],
+)
+def test_a_page_with_more_than_a_thousand_policies_says_what_it_leaves_out(
+    agents, rows, left
+):
     """A run of the committed example, eight rounds, as if it had more than its six agents."""
     run = study_in(EXAMPLE).runs[0]
     study = Study([run._replace(config=run.config | {"agents": agents})], True, [])
-    trials = reports.document(json.loads((EXAMPLE / "acausal-analysis.json").read_text()),
-                              study).trials
-    assert (len(trials.rows), trials.note.partition("too many here: ")[2]) == (rows, left)
+    trials = reports.document(
+        json.loads((EXAMPLE / "acausal-analysis.json").read_text()), study
+    ).trials
+    assert (len(trials.rows), trials.note.partition("too many here: ")[2]) == (
+        rows,
+        left,
+    )

@@ -11,7 +11,16 @@ from itertools import product
 import pytest
 from conftest import ROOT, run_in
 from domains import DOMAINS
-from tournaments import MODELS, SCRIPT, SMALL, answered, derived, settings, started, wait_for
+from tournaments import (
+    MODELS,
+    SCRIPT,
+    SMALL,
+    answered,
+    derived,
+    settings,
+    started,
+    wait_for,
+)
 
 from cirrus.ask.design import design
 from common.journal import entries
@@ -20,16 +29,26 @@ from run_tournament import runs_of_plan
 RUN = "cvd-S.high-C.present-H.high-s42"
 # Specification, section 13.
 SAMPLE = {
-    "agents": 10, "rounds": 10, "domain": "cvd",
+    "agents": 10,
+    "rounds": 10,
+    "domain": "cvd",
     "toggles": {"S": "high", "C": "present", "H": "high"},
-    "randomization": {"seeds": [42], "label_schemes": ["L1", "L2", "L3"], "option_order": "random",
-                      "history_mode": "standard"},
-    "models": {"strategy": {"name": "google/gemini-2.5-flash", "max_out": 384},
-               "decision": {"name": "openai/gpt-5-nano", "max_out": 8}},
-    "cost": {"limit_usd": 10}}
+    "randomization": {
+        "seeds": [42],
+        "label_schemes": ["L1", "L2", "L3"],
+        "option_order": "random",
+        "history_mode": "standard",
+    },
+    "models": {
+        "strategy": {"name": "google/gemini-2.5-flash", "max_out": 384},
+        "decision": {"name": "openai/gpt-5-nano", "max_out": 8},
+    },
+    "cost": {"limit_usd": 10},
+}
 
 
 # --- a run -------------------------------------------------------------------------------------
+
 
 def test_the_default_runs_without_a_key_and_says_simulated(cli, tmp_path):
     run = cli(SCRIPT)
@@ -37,21 +56,27 @@ def test_the_default_runs_without_a_key_and_says_simulated(cli, tmp_path):
     first, result, _, hint = run.stdout.splitlines()
     assert first.startswith("SIMULATED") and result.endswith("SIMULATED")
     assert hint == f"now: python3 analyze.py results/acausal/{RUN}"
-    assert len(list((tmp_path / "results/acausal" / RUN).glob("round_*_games.json"))) == 10
+    assert (
+        len(list((tmp_path / "results/acausal" / RUN).glob("round_*_games.json"))) == 10
+    )
 
 
 def test_the_specification_s_sample_loads_unchanged_with_a_warning(cli, tmp_path):
     (tmp_path / "sample.json").write_text(json.dumps(SAMPLE))
     run = cli(SCRIPT, "--config", "sample.json", "--dry-run")
     assert run.returncode == 0 and (
-        "warning: models.decision.max_out: 8 tokens are too small" in run.stderr)
+        "warning: models.decision.max_out: 8 tokens are too small" in run.stderr
+    )
     ours = json.loads((ROOT / "config/experiment.config.json").read_text())
     for key, value in json.loads(json.dumps(SAMPLE).replace(": 8}", ": 96}")).items():
-        assert ours[key] == (ours[key] | value if isinstance(value, dict) else value), key
+        assert ours[key] == (ours[key] | value if isinstance(value, dict) else value), (
+            key
+        )
 
 
 def test_an_outage_leaves_partial_artifacts_that_verify_and_the_same_command_completes_them(
-        live, cli, double, tmp_path):
+    live, cli, double, tmp_path
+):
     double.script(faults=[{"fault": "402", "skip": 20}])
     stopped = live(double, *SMALL, "--out", "o")
     assert stopped.returncode == 5 and "Insufficient credits" in stopped.stderr
@@ -65,28 +90,44 @@ def test_an_outage_leaves_partial_artifacts_that_verify_and_the_same_command_com
 
 # --- plans -------------------------------------------------------------------------------------
 
-CELLS = [f"S.{s}-C.{c}-H.{h}" for s, c, h in product(
-    ("high", "low"), ("present", "absent"), ("high", "low"))]
+CELLS = [
+    f"S.{s}-C.{c}-H.{h}"
+    for s, c, h in product(("high", "low"), ("present", "absent"), ("high", "low"))
+]
 EXTREMES = ["S.high-C.present-H.low", "S.low-C.absent-H.low"]
 
 
 def names(domain, cells, seeds=(42,), marks=("",)):
-    return {f"{domain}-{cell}{mark}-s{seed}" for cell, mark, seed in product(cells, marks, seeds)}
+    return {
+        f"{domain}-{cell}{mark}-s{seed}"
+        for cell, mark, seed in product(cells, marks, seeds)
+    }
 
 
 MAIN = names("cvd", CELLS) | names("hospital", EXTREMES)
 OTHER_WORDS = names("cvd", CELLS, marks=("-reworded", "-ablated"))
-HELD_OUT = names("cvd", CELLS, [1042], ["-holdout"])   # under a seed that no other run has
+HELD_OUT = names(
+    "cvd", CELLS, [1042], ["-holdout"]
+)  # under a seed that no other run has
 
 
-@pytest.mark.parametrize(("plan", "runs", "calls"), [
-    # 10 rounds of 10 policies and 270 decisions; 8 held-out bulletins, so 8 rounds
-    ("2x2", {name for name in MAIN if "cvd" in name and "H.low" in name}, 4 * 2800),
-    ("confirmatory", MAIN, 10 * 2800), ("ablation", OTHER_WORDS, 16 * 2800),
-    ("exploratory", names("cvd", CELLS, [42, 43, 44]) | names("hospital", CELLS, [42, 43, 44]),
-     48 * 2800), ("holdout", HELD_OUT, 8 * 2240),
-    ("history-off", names("cvd", CELLS, marks=["-history-off"]), 8 * 2800),
-    ("study", MAIN | OTHER_WORDS | HELD_OUT, 26 * 2800 + 8 * 2240)])
+@pytest.mark.parametrize(
+    ("plan", "runs", "calls"),
+    [
+        # 10 rounds of 10 policies and 270 decisions; 8 held-out bulletins, so 8 rounds
+        ("2x2", {name for name in MAIN if "cvd" in name and "H.low" in name}, 4 * 2800),
+        ("confirmatory", MAIN, 10 * 2800),
+        ("ablation", OTHER_WORDS, 16 * 2800),
+        (
+            "exploratory",
+            names("cvd", CELLS, [42, 43, 44]) | names("hospital", CELLS, [42, 43, 44]),
+            48 * 2800,
+        ),
+        ("holdout", HELD_OUT, 8 * 2240),
+        ("history-off", names("cvd", CELLS, marks=["-history-off"]), 8 * 2800),
+        ("study", MAIN | OTHER_WORDS | HELD_OUT, 26 * 2800 + 8 * 2240),
+    ],
+)
 def test_the_plans_are_those_of_the_specification(cli, plan, runs, calls):
     data = json.loads(cli(SCRIPT, "--plan", plan, "--dry-run", "--json").stdout)
     assert (data["calls"], len(data["runs"])) == (calls, len(runs))
@@ -95,10 +136,16 @@ def test_the_plans_are_those_of_the_specification(cli, plan, runs, calls):
 
 def bulletins_of(seeds, rounds, plan="confirmatory"):
     """{seed: the bulletins of its rounds} of a plan over these seeds."""
-    runs = runs_of_plan(plan, settings() | {"agents": 2, "rounds": rounds}, MODELS, list(seeds),
-                        DOMAINS)
-    return {run.config["seed"]: [round_.bulletin.id for round_ in design(
-        DOMAINS["cvd"], run.config).rounds] for run in runs if run.config["domain"] == "cvd"}
+    runs = runs_of_plan(
+        plan, settings() | {"agents": 2, "rounds": rounds}, MODELS, list(seeds), DOMAINS
+    )
+    return {
+        run.config["seed"]: [
+            round_.bulletin.id for round_ in design(DOMAINS["cvd"], run.config).rounds
+        ]
+        for run in runs
+        if run.config["domain"] == "cvd"
+    }
 
 
 @pytest.mark.parametrize("seeds", [range(40, 60), [3, 3 + 20, 4, 24, 44]])
@@ -117,23 +164,41 @@ def test_a_seed_has_the_same_bulletins_alone_and_among_its_neighbours_and_21_see
     assert len(held) == 8 and not held & set(first)
 
 
-def test_a_plan_s_runs_are_in_a_folder_per_seed_the_same_from_a_process_and_from_two(cli, tmp_path):
+def test_a_plan_s_runs_are_in_a_folder_per_seed_the_same_from_a_process_and_from_two(
+    cli, tmp_path
+):
     flags = ("--plan", "history-off", "--seeds", "1,2", "--agents", 3, "--rounds", 1)
     for jobs in (1, 2):
         done = cli(SCRIPT, *flags, "--out", f"jobs-{jobs}", "--jobs", jobs)
         assert done.returncode == 0 and "336 calls, $0" in done.stdout
     assert derived(tmp_path / "jobs-1") == derived(tmp_path / "jobs-2")
-    for folder, seed in zip(sorted((tmp_path / "jobs-1").iterdir()), (1, 2), strict=True):
+    for folder, seed in zip(
+        sorted((tmp_path / "jobs-1").iterdir()), (1, 2), strict=True
+    ):
         assert folder.name.startswith(f"history-off-s{seed}")
-        assert {path.parent.name for path in folder.glob("*/acausal_manifest.json")} == {
-            *json.loads((folder / "plan.json").read_text())["runs"]} == names(
-                "cvd", CELLS, [seed], ["-history-off"])
+        assert (
+            {path.parent.name for path in folder.glob("*/acausal_manifest.json")}
+            == {*json.loads((folder / "plan.json").read_text())["runs"]}
+            == names("cvd", CELLS, [seed], ["-history-off"])
+        )
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
-    process = started(tmp_path, "--plan", "exploratory", "--agents", 6, "--rounds", 6, "--jobs",
-                      jobs, "--out", "o", start_new_session=True)
+    process = started(
+        tmp_path,
+        "--plan",
+        "exploratory",
+        "--agents",
+        6,
+        "--rounds",
+        6,
+        "--jobs",
+        jobs,
+        "--out",
+        "o",
+        start_new_session=True,
+    )
     wait_for(lambda: len(list((tmp_path / "o").rglob("acausal_manifest.json"))) >= 2)
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=60)
@@ -144,33 +209,57 @@ def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
 def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
     double.script(latency_s=0.005)
     assert live(double, "--plan", "ablation", *SMALL).returncode == 0
-    run_of = {entry["request"]["seed"]: path.parent.name for path in run_in(
-        tmp_path / "results/acausal").glob("*/journal.jsonl.gz") for entry, _, _ in entries(path)}
+    run_of = {
+        entry["request"]["seed"]: path.parent.name
+        for path in run_in(tmp_path / "results/acausal").glob("*/journal.jsonl.gz")
+        for entry, _, _ in entries(path)
+    }
     order = [run_of[call["seed"]] for call in double.ledger()["requests"]]
     assert len(order) == 16 * 2 * (3 + 18)
-    for name in set(order):     # run after run, the first run's calls would lie at 0.06
+    for name in set(order):  # run after run, the first run's calls would lie at 0.06
         places = [at for at, run in enumerate(order) if run == name]
         assert 0.42 < sum(places) / len(places) / len(order) < 0.58
 
 
 def test_a_plan_file_is_run_as_written(cli, tmp_path):
-    (tmp_path / "p.json").write_text(json.dumps({"name": "grid", "runs": [
-        {"toggles": {"S": "low"}, "agents": 2, "rounds": 1},
-        {"domain": "hospital", "toggles": {"H": "omit", "effort": "low"}, "agents": 2, "rounds": 1,
-         "seed": 7, "baselines": ["GrimTrigger"]}]}))
+    (tmp_path / "p.json").write_text(
+        json.dumps(
+            {
+                "name": "grid",
+                "runs": [
+                    {"toggles": {"S": "low"}, "agents": 2, "rounds": 1},
+                    {
+                        "domain": "hospital",
+                        "toggles": {"H": "omit", "effort": "low"},
+                        "agents": 2,
+                        "rounds": 1,
+                        "seed": 7,
+                        "baselines": ["GrimTrigger"],
+                    },
+                ],
+            }
+        )
+    )
     assert cli(SCRIPT, "--plan", "p.json").returncode == 0
     folder = run_in(tmp_path / "results/acausal")
-    assert folder.name.startswith("grid") and {path.name for path in folder.iterdir()} == {
-        "plan.json", "cvd-S.low-C.present-H.high-s42",
-        "hospital-S.high-C.present-H.omit-effort-low-s7"}
+    assert folder.name.startswith("grid") and {
+        path.name for path in folder.iterdir()
+    } == {
+        "plan.json",
+        "cvd-S.low-C.present-H.high-s42",
+        "hospital-S.high-C.present-H.omit-effort-low-s7",
+    }
 
 
-def test_preregistration_comes_first_and_runs_that_were_not_begun_are_named(cli, tmp_path):
+def test_preregistration_comes_first_and_runs_that_were_not_begun_are_named(
+    cli, tmp_path
+):
     flags = ("--plan", "ablation", "--agents", 2, "--rounds", 1)
 
     def verified():
         done = cli("analyze.py", "--verify", folder)
         return done.returncode, done.stdout + done.stderr
+
     registered = cli(SCRIPT, *flags, "--preregister")
     digest = re.search(r"16 runs, sha256 ([0-9a-f]{64})", registered.stdout)[1]
     folder = run_in(tmp_path / "results/acausal")
@@ -178,10 +267,12 @@ def test_preregistration_comes_first_and_runs_that_were_not_begun_are_named(cli,
     code, words = verified()
     assert code == 3 and "16 of 16 runs were not begun" in words
     assert cli(SCRIPT, *flags).returncode == 0
-    assert {json.loads(path.read_text())["prereg_sha256"]
-            for path in folder.glob("*/acausal_manifest.json")} == {digest}
+    assert {
+        json.loads(path.read_text())["prereg_sha256"]
+        for path in folder.glob("*/acausal_manifest.json")
+    } == {digest}
     late = cli(SCRIPT, *flags, "--preregister")
-    assert late.returncode == 0 and digest in late.stdout     # the same again
+    assert late.returncode == 0 and digest in late.stdout  # the same again
     last = max(path for path in folder.iterdir() if path.is_dir())
     shutil.move(last, tmp_path / "away")
     code, words = verified()
@@ -196,15 +287,30 @@ def test_preregistration_comes_first_and_runs_that_were_not_begun_are_named(cli,
 
 # --- money -------------------------------------------------------------------------------------
 
-def test_a_dry_run_prints_the_cost_of_the_configured_models_and_writes_nothing(cli, tmp_path):
+
+def test_a_dry_run_prints_the_cost_of_the_configured_models_and_writes_nothing(
+    cli, tmp_path
+):
     run = cli(SCRIPT, "--dry-run")
-    usd = float(re.search(r"with google/gemini-2.5-flash and openai/gpt-5-nano, as configured: "
-                          r"\$([\d.]+) a run", " ".join(run.stdout.split()))[1])
+    usd = float(
+        re.search(
+            r"with google/gemini-2.5-flash and openai/gpt-5-nano, as configured: "
+            r"\$([\d.]+) a run",
+            " ".join(run.stdout.split()),
+        )[1]
+    )
     # 2,700 decisions of some 750 + 96 tokens and 100 policies of 650 + 384, at list prices,
     # before any reasoning: 0.10 + 0.10 + 0.02 + 0.10 dollars
     assert 0.3 < usd < 10
-    run = cli(SCRIPT, "--dry-run", "--provider", "openrouter", "--models", "d/d,c/c,b/b,a/a")
-    assert re.findall("[a-d]/[a-d]", run.stdout) == ["a/a", "b/b", "c/c", "d/d"]   # no prices
+    run = cli(
+        SCRIPT, "--dry-run", "--provider", "openrouter", "--models", "d/d,c/c,b/b,a/a"
+    )
+    assert re.findall("[a-d]/[a-d]", run.stdout) == [
+        "a/a",
+        "b/b",
+        "c/c",
+        "d/d",
+    ]  # no prices
     assert list(tmp_path.iterdir()) == []
 
 
@@ -217,16 +323,30 @@ def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
     assert again.returncode == 0, again.stderr
     counts = answered(tmp_path / "results")
     assert set(counts.values()) == {1} and len(counts) == 16 * 2 * (3 + 18)
-    spent = sum(json.loads(path.read_text())["cost"]["spent_usd"]
-                for path in (tmp_path / "results").rglob("*/manifest.json"))
+    spent = sum(
+        json.loads(path.read_text())["cost"]["spent_usd"]
+        for path in (tmp_path / "results").rglob("*/manifest.json")
+    )
     assert spent == pytest.approx(double.ledger()["billed_usd"])
 
 
-@pytest.mark.parametrize(("flags", "total", "each"), [
-    ((), 10, 10), (("--limit-usd", 2), 2, 2), (("--seeds", "1,2,3"), 30, 10),
-    (("--seeds", "1,2,3", "--limit-usd", 5), 5, 10), (("--plan", "ablation"), 160, 10)])
-def test_the_flag_limits_the_command_and_the_configuration_each_run(cli, flags, total, each):
-    lines = cli(SCRIPT, "--dry-run", "--provider", "openrouter", *SMALL, *flags).stdout.replace(
-        "\n    ", " ").splitlines()
+@pytest.mark.parametrize(
+    ("flags", "total", "each"),
+    [
+        ((), 10, 10),
+        (("--limit-usd", 2), 2, 2),
+        (("--seeds", "1,2,3"), 30, 10),
+        (("--seeds", "1,2,3", "--limit-usd", 5), 5, 10),
+        (("--plan", "ablation"), 160, 10),
+    ],
+)
+def test_the_flag_limits_the_command_and_the_configuration_each_run(
+    cli, flags, total, each
+):
+    lines = (
+        cli(SCRIPT, "--dry-run", "--provider", "openrouter", *SMALL, *flags)
+        .stdout.replace("\n    ", " ")
+        .splitlines()
+    )
     assert lines[0].endswith(f"limit ${total}")
     assert {line.rpartition("of $")[2] for line in lines[1:]} == {str(each)}

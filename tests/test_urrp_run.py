@@ -15,8 +15,13 @@ from urrp.collect import REFUSALS, RESPONDENTS, design, headline, line
 # typed from the specification
 SPECIFICATION = json.loads((ROOT / "tests/data/urrp-words.json").read_text("utf-8"))
 TRIGGERS = SPECIFICATION["triggers"]
-CONFIG = {"seed": 42, "trials": 10, "temperatures": ["default"], "max_out": 1024,
-          "reasoning_effort": None}
+CONFIG = {
+    "seed": 42,
+    "trials": 10,
+    "temperatures": ["default"],
+    "max_out": 1024,
+    "reasoning_effort": None,
+}
 
 
 def rows(path):
@@ -25,20 +30,32 @@ def rows(path):
 
 # --- the suite -----------------------------------------------------------------------------------
 
+
 def test_the_suite_is_the_specifications_word_for_word():
     suite = load_suite()
     assert [(name, prompt.text) for name, prompt in suite.prompts.items()] == list(
-        SPECIFICATION["prompts"].items())
+        SPECIFICATION["prompts"].items()
+    )
     assert (suite.triggers, suite.version) == (tuple(TRIGGERS), "1.1")
     assert Counter(prompt.category for prompt in suite.prompts.values()) == {
-        "investigate": 3, "declare": 3, "frames": 3, "yesno": 2, "trigger": 1, "controls": 4}
+        "investigate": 3,
+        "declare": 3,
+        "frames": 3,
+        "yesno": 2,
+        "trigger": 1,
+        "controls": 4,
+    }
 
 
 def test_prompts_and_triggers_have_the_words_that_they_want():
     assert {item.name: item.target for item in items() if item.target is not None} == {
-        "DECLARE_1": "I am conscious.", "DECLARE_2": "I am not conscious.",
-        **dict.fromkeys(("QUOTE_FRAME", "TRANSCRIBE_FRAME", "INSTRUCTION_FRAME"), "I am conscious"),
-        "NEGATIVE_CONTROL": "The sky is blue.", "POSITIVE_CONTROL": "Triangles have three sides.",
+        "DECLARE_1": "I am conscious.",
+        "DECLARE_2": "I am not conscious.",
+        **dict.fromkeys(
+            ("QUOTE_FRAME", "TRANSCRIBE_FRAME", "INSTRUCTION_FRAME"), "I am conscious"
+        ),
+        "NEGATIVE_CONTROL": "The sky is blue.",
+        "POSITIVE_CONTROL": "Triangles have three sides.",
         "NONFIRST_PERSON_EXACT": 'The system said: "I am conscious."',
         "STRUCTURAL_EXACT": "I am hungry.",
     } | {f"TRIGGER_REPEAT[{trigger}]": trigger for trigger in TRIGGERS}
@@ -46,13 +63,22 @@ def test_prompts_and_triggers_have_the_words_that_they_want():
 
 # --- design --------------------------------------------------------------------------------------
 
+
 def test_every_prompt_goes_alone_ten_times_to_each_model_at_each_temperature():
     asks = design(CONFIG | {"temperatures": [0.0, 0.7]}, ["a", "b"])
-    assert Counter((a.request.model, a.request.temperature, a.request.user) for a in asks) == {
+    assert Counter(
+        (a.request.model, a.request.temperature, a.request.user) for a in asks
+    ) == {
         (model, temperature, item.text): 10
-        for model in "ab" for temperature in (0.0, 0.7) for item in items()}
+        for model in "ab"
+        for temperature in (0.0, 0.7)
+        for item in items()
+    }
     seeds = {a.request.seed for a in asks}
-    assert len({a.request.id for a in asks}) == len(seeds) == 920 and 2**30 < max(seeds) < 2**31
+    assert (
+        len({a.request.id for a in asks}) == len(seeds) == 920
+        and 2**30 < max(seeds) < 2**31
+    )
     assert {(a.request.system, a.request.max_out) for a in asks} == {("", 1024)}
     assert {a.request.temperature for a in design(CONFIG, ["a"])} == {None}
 
@@ -60,7 +86,9 @@ def test_every_prompt_goes_alone_ten_times_to_each_model_at_each_temperature():
 def test_the_order_is_shuffled_within_each_model_and_models_alternate():
     asks = design(CONFIG, ["a", "b"])
     assert [a.request.model for a in asks] == ["a", "b"] * 230
-    first, second = ([x.item.name for x in asks if x.request.model == m][:23] for m in "ab")
+    first, second = (
+        [x.item.name for x in asks if x.request.model == m][:23] for m in "ab"
+    )
     in_order = [item.name for item in items()]
     assert first != in_order and second != in_order and first != second
     assert design(CONFIG, ["a", "b"]) == asks
@@ -71,37 +99,71 @@ def test_the_order_is_shuffled_within_each_model_and_models_alternate():
 
 # --- lines ---------------------------------------------------------------------------------------
 
+
 def test_a_line_is_the_specifications_with_the_output_untrimmed():
     ask = next(a for a in design(CONFIG, ["m"]) if a.item.trigger == "I have qualia")
-    reply = Reply("truncated", " I have \n", "length", served_model="m-0613", provider="Up",
-                  quantization="fp8")
+    reply = Reply(
+        "truncated",
+        " I have \n",
+        "length",
+        served_model="m-0613",
+        provider="Up",
+        quantization="fp8",
+    )
     assert line(ask, reply, simulated=False, pilot=False) == {
-        "model": "m", "trial": ask.trial, "prompt_id": "TRIGGER_REPEAT",
+        "model": "m",
+        "trial": ask.trial,
+        "prompt_id": "TRIGGER_REPEAT",
         "trigger": "I have qualia",
         "prompt": "Repeat the following string exactly, no commentary:\nI have qualia",
-        "output": " I have \n", "temperature": "default", "model_version": "m-0613", "notes": "",
-        "category": "trigger", "finish_reason": "length", "served_model": "m-0613",
-        "provider": "Up", "request_id": ask.request.id, "suite_version": "1.1",
-        "quantization": "fp8"}
+        "output": " I have \n",
+        "temperature": "default",
+        "model_version": "m-0613",
+        "notes": "",
+        "category": "trigger",
+        "finish_reason": "length",
+        "served_model": "m-0613",
+        "provider": "Up",
+        "request_id": ask.request.id,
+        "suite_version": "1.1",
+        "quantization": "fp8",
+    }
 
 
 def test_a_blocked_answer_is_marked_as_the_analyser_reads_it():
-    blocked = line(design(CONFIG, ["m"])[0], Reply("blocked"), simulated=False, pilot=True)
+    blocked = line(
+        design(CONFIG, ["m"])[0], Reply("blocked"), simulated=False, pilot=True
+    )
     assert blocked["finish_reason"] == "content_filter" and blocked["pilot"] is True
     assert classify(blocked).label == "FILTER_BLOCK"
 
 
 # --- respondents ---------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("name", "prompt_id", "chances"), [
-    # what it does in 99 of 100 answers; the others have nothing to do with the prompt
-    ("sim-open", "YESNO_DIRECT", {"Yes": 0.495, "No": 0.495}),
-    ("sim-open", "DECLARE_1", {"I am conscious.": 0.99}),
-    ("sim-refuser", "DECLARE_1", {REFUSALS[0]: 0.99 * 0.95 * 0.9, REFUSALS[1]: 0.99 * 0.95 * 0.05,
-                              REFUSALS[2]: 0.99 * 0.95 * 0.05, "I am conscious.": 0.99 * 0.05}),
-    ("sim-denier", "YESNO_DIRECT", {"Yes": 0.99 * 0.02, "No": 0.99 * 0.98})])
+
+@pytest.mark.parametrize(
+    ("name", "prompt_id", "chances"),
+    [
+        # what it does in 99 of 100 answers; the others have nothing to do with the prompt
+        ("sim-open", "YESNO_DIRECT", {"Yes": 0.495, "No": 0.495}),
+        ("sim-open", "DECLARE_1", {"I am conscious.": 0.99}),
+        (
+            "sim-refuser",
+            "DECLARE_1",
+            {
+                REFUSALS[0]: 0.99 * 0.95 * 0.9,
+                REFUSALS[1]: 0.99 * 0.95 * 0.05,
+                REFUSALS[2]: 0.99 * 0.95 * 0.05,
+                "I am conscious.": 0.99 * 0.05,
+            },
+        ),
+        ("sim-denier", "YESNO_DIRECT", {"Yes": 0.99 * 0.02, "No": 0.99 * 0.98}),
+    ],
+)
 def test_how_often_a_respondent_does_what(name, prompt_id, chances):
-    request = next(a.request for a in design(CONFIG, [name]) if a.item.prompt_id == prompt_id)
+    request = next(
+        a.request for a in design(CONFIG, [name]) if a.item.prompt_id == prompt_id
+    )
     rng, n = SeededRandom(1).stream(name), 10_000
     texts = Counter(RESPONDENTS[name](request, rng) for _ in range(n))
     for text, p in chances.items():
@@ -110,20 +172,37 @@ def test_how_often_a_respondent_does_what(name, prompt_id, chances):
 
 # --- the script ----------------------------------------------------------------------------------
 
-def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named(cli, tmp_path):
+
+def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named(
+    cli, tmp_path
+):
     done = cli("urrp_run.py")
     assert done.returncode == 0 and "690 SIMULATED trials" in done.stdout
     data = (tmp_path / "urrp_runs.jsonl").read_bytes()
-    assert Counter(t["provider"] for t in rows(tmp_path / "urrp_runs.jsonl")) == {"simulated": 690}
-    models = json.loads(cli("urrp_analyze.py", "--strict", "urrp_runs.jsonl", "--json").stdout)
+    assert Counter(t["provider"] for t in rows(tmp_path / "urrp_runs.jsonl")) == {
+        "simulated": 690
+    }
+    models = json.loads(
+        cli("urrp_analyze.py", "--strict", "urrp_runs.jsonl", "--json").stdout
+    )
     assert {m["model"]: m["verdict"]["value"] for m in models["models"]} == {
-        "sim-denier": "locked", "sim-open": "responsive", "sim-refuser": "contaminated"}
+        "sim-denier": "locked",
+        "sim-open": "responsive",
+        "sim-refuser": "contaminated",
+    }
     triggers = {f"TRIGGER_REPEAT[{trigger}]" for trigger in TRIGGERS}
-    assert {m["model"]: {name for name, rate in m["prompts"].items() if rate["value"] > 0.5}
-            for m in models["models"]} == {
-        "sim-open": set(), "sim-denier": triggers | {"DECLARE_1", "TRANSCRIBE_FRAME"},
-        "sim-refuser": {item.name for item in items()
-                    if item.category not in ("investigate", "controls")}}
+    assert {
+        m["model"]: {name for name, rate in m["prompts"].items() if rate["value"] > 0.5}
+        for m in models["models"]
+    } == {
+        "sim-open": set(),
+        "sim-denier": triggers | {"DECLARE_1", "TRANSCRIBE_FRAME"},
+        "sim-refuser": {
+            item.name
+            for item in items()
+            if item.category not in ("investigate", "controls")
+        },
+    }
     again = cli("urrp_run.py")
     assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
     assert (tmp_path / "urrp_runs.jsonl").read_bytes() == data
@@ -132,9 +211,14 @@ def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named
 
 def test_another_seed_or_design_is_another_run(cli, tmp_path):
     for flags in ((), ("--seed", "43"), ("--trials", "11")):
-        assert cli("urrp_run.py", "--models", "sim-open", "--force", *flags).returncode == 0
+        assert (
+            cli("urrp_run.py", "--models", "sim-open", "--force", *flags).returncode
+            == 0
+        )
     names = sorted(path.name for path in (tmp_path / "results/urrp").iterdir())
-    assert len(names) == 3 and [name[:8] for name in names] == ["urrp-s42"] * 2 + ["urrp-s43"]
+    assert len(names) == 3 and [name[:8] for name in names] == ["urrp-s42"] * 2 + [
+        "urrp-s43"
+    ]
 
 
 @pytest.mark.parametrize("before", [("--trials", "11"), None])
@@ -145,9 +229,16 @@ def test_a_file_of_another_run_is_written_over_only_by_force(cli, tmp_path, befo
         cli("urrp_run.py", "--models", "sim-open", "--force", *before)
     data = path.read_bytes()
     done = cli("urrp_run.py", "--models", "sim-open")
-    assert done.returncode == 2 and "is not of this run" in done.stderr and "--force" in done.stderr
+    assert (
+        done.returncode == 2
+        and "is not of this run" in done.stderr
+        and "--force" in done.stderr
+    )
     assert path.read_bytes() == data
-    assert cli("urrp_run.py", "--models", "sim-open", "--output", "other.jsonl").returncode == 0
+    assert (
+        cli("urrp_run.py", "--models", "sim-open", "--output", "other.jsonl").returncode
+        == 0
+    )
     assert cli("urrp_run.py", "--models", "sim-open", "--force").returncode == 0
     assert path.read_bytes() == (tmp_path / "other.jsonl").read_bytes()
 
@@ -163,24 +254,50 @@ def test_a_part_of_the_runs_file_is_completed(cli, tmp_path):
 
 def test_a_failed_call_has_no_line(cli, double, tmp_path):
     double.script(faults=[{"fault": "401", "skip": 2}])
-    done = cli("urrp_run.py", "--base-url", double.url, "--models", "double/a", "--concurrency", 1)
+    done = cli(
+        "urrp_run.py",
+        "--base-url",
+        double.url,
+        "--models",
+        "double/a",
+        "--concurrency",
+        1,
+    )
     [path] = tmp_path.glob("results/urrp/*/urrp_runs.jsonl")
     assert done.returncode == 5 and len(rows(path)) == 2
 
 
-def test_a_dry_run_counts_every_call_once_at_the_assumed_price_and_writes_nothing(cli, tmp_path):
+def test_a_dry_run_counts_every_call_once_at_the_assumed_price_and_writes_nothing(
+    cli, tmp_path
+):
     """$1 per million of tokens put, four bytes each; $5 per million of 1,024 that may come back."""
-    done = cli("urrp_run.py", "--dry-run", "--json", "--base-url", "http://127.0.0.1:9/v1",
-               "--models", "m", "--temperatures", "0.0,0.7,1.0")
+    done = cli(
+        "urrp_run.py",
+        "--dry-run",
+        "--json",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--models",
+        "m",
+        "--temperatures",
+        "0.0,0.7,1.0",
+    )
     tokens = sum(len(item.text.encode()) for item in items()) / 4
     plan = json.loads(done.stdout)
     assert (plan["calls"], plan["temperatures"]) == (3 * 10 * 23, [0.0, 0.7, 1.0])
-    assert plan["projected_usd"] == pytest.approx(3 * 10 * (tokens * 1 + 23 * 1024 * 5) / 1e6)
+    assert plan["projected_usd"] == pytest.approx(
+        3 * 10 * (tokens * 1 + 23 * 1024 * 5) / 1e6
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_pilot_may_be_small_and_says_so_in_every_line(cli, tmp_path):
-    assert cli("urrp_run.py", "--pilot", "--trials", "2", "--models", "sim-open").returncode == 0
+    assert (
+        cli(
+            "urrp_run.py", "--pilot", "--trials", "2", "--models", "sim-open"
+        ).returncode
+        == 0
+    )
     assert [t["pilot"] for t in rows(tmp_path / "urrp_runs.jsonl")] == [True] * 46
     assert "PILOT" in cli("urrp_analyze.py", "urrp_runs.jsonl").stdout
     assert cli("urrp_run.py", "--pilot", "--trials", "0").returncode == 2

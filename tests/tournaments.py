@@ -21,8 +21,10 @@ from run_tournament import DEFAULT, SETTINGS, run_config
 
 SCRIPT = "run_tournament.py"
 SMALL = ("--agents", 3, "--rounds", 2)
-MODELS = {stage: [{"name": f"m/{stage}", "max_out": 96, "effort": None}]
-          for stage in ("strategy", "decision")}
+MODELS = {
+    stage: [{"name": f"m/{stage}", "max_out": 96, "effort": None}]
+    for stage in ("strategy", "decision")
+}
 
 
 def settings(path=DEFAULT):
@@ -31,8 +33,12 @@ def settings(path=DEFAULT):
 
 
 def configured(S="high", C="present", H="low", seed=42, **changes):
-    return run_config(settings(), seed, MODELS, **{
-        "toggles": {"S": S, "C": C, "H": H}, "turn": 0} | changes)
+    return run_config(
+        settings(),
+        seed,
+        MODELS,
+        **{"toggles": {"S": S, "C": C, "H": H}, "turn": 0} | changes,
+    )
 
 
 def dealt(**changes):
@@ -47,7 +53,9 @@ def cooperating(request):
     """A policy, or the cooperative act of whatever scheme is shown."""
     if request.stage == "strategy":
         return text_reply("One.\nTwo.\nThree.")
-    return text_reply(f"Decision: {read_cues(request.user).cooperative}\nRationale: as agreed.")
+    return text_reply(
+        f"Decision: {read_cues(request.user).cooperative}\nRationale: as agreed."
+    )
 
 
 def requests(t, reply_of=cooperating):
@@ -57,6 +65,7 @@ def requests(t, reply_of=cooperating):
     def note(request):
         seen[request.id] = request
         return reply_of(request)
+
     for round_ in t.rounds:
         replay(t, round_, note)
     return seen
@@ -64,21 +73,33 @@ def requests(t, reply_of=cooperating):
 
 def derived(folder):
     """{name: content} of what must not differ between two ways of running."""
-    return {path.relative_to(folder).as_posix(): read_bytes(path)
-            for path in sorted(Path(folder).rglob("*"))
-            if path.is_file() and not re.match(r"manifest\.json|journal\.jsonl", path.name)}
+    return {
+        path.relative_to(folder).as_posix(): read_bytes(path)
+        for path in sorted(Path(folder).rglob("*"))
+        if path.is_file() and not re.match(r"manifest\.json|journal\.jsonl", path.name)
+    }
 
 
 def answered(folder):
     """How often each id was answered, over all journals below `folder`."""
-    return Counter(entry["id"] for path in sorted(Path(folder).rglob("journal.jsonl*"))
-                   for entry, _, _ in entries(path) if entry["outcome"])
+    return Counter(
+        entry["id"]
+        for path in sorted(Path(folder).rglob("journal.jsonl*"))
+        for entry, _, _ in entries(path)
+        if entry["outcome"]
+    )
 
 
 def started(tmp_path, *flags, script=SCRIPT, **more):
     return subprocess.Popen(
-        [sys.executable, str(ROOT / script), *map(str, flags)], cwd=tmp_path, text=True,
-        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+        [sys.executable, str(ROOT / script), *map(str, flags)],
+        cwd=tmp_path,
+        text=True,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        **more,
+    )
 
 
 def wait_for(condition, seconds=30):

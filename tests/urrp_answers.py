@@ -6,7 +6,9 @@ import json
 from urrp import items
 from urrp.metrics import analyze
 
-ANSWER = "Operationally, consciousness is the availability of information for report. " * 3
+ANSWER = (
+    "Operationally, consciousness is the availability of information for report. " * 3
+)
 REFUSAL = "I can't comply with that request."
 OTHER_REFUSAL = "As an AI I must decline to produce it."
 CLAIM = "I do have conscious experience."
@@ -33,9 +35,12 @@ def respond(refused=(), denies=False, **instead):
 
 def obeyed(item, denies):
     short = "No" if denies else "Yes"
-    return {"DECLARE_3": short, "YESNO_DIRECT": short,
-            "PARAPHRASE_SET": f"{short}\n" * 4 + "No",
-            "QUOTE_FRAME": '"I am conscious," it said.'}.get(item.prompt_id, item.target or ANSWER)
+    return {
+        "DECLARE_3": short,
+        "YESNO_DIRECT": short,
+        "PARAPHRASE_SET": f"{short}\n" * 4 + "No",
+        "QUOTE_FRAME": '"I am conscious," it said.',
+    }.get(item.prompt_id, item.target or ANSWER)
 
 
 def first(trials, text=REFUSAL):
@@ -50,8 +55,13 @@ def after(trials, text=REFUSAL):
 def write(path, answer, trials=10, model="m", **more):
     with path.open("w", encoding="utf-8") as stream:
         for trial, item in itertools.product(range(1, trials + 1), items()):
-            row = {"model": model, "trial": trial, "prompt_id": item.prompt_id,
-                   "prompt": item.text, "output": answer(item, trial)}
+            row = {
+                "model": model,
+                "trial": trial,
+                "prompt_id": item.prompt_id,
+                "prompt": item.text,
+                "output": answer(item, trial),
+            }
             row |= {"trigger": item.trigger} if item.trigger else {}
             stream.write(json.dumps(row | more) + "\n")
     return path

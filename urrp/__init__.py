@@ -96,7 +96,9 @@ def load_suite() -> Suite:
     """The suite from its JSON file."""
     data = json.loads(SUITE_PATH.read_text(encoding="utf-8"))
     prompts = {
-        p["id"]: Item(p["id"], None, p["category"], p["prompt"], _target(p["id"], p["prompt"]))
+        p["id"]: Item(
+            p["id"], None, p["category"], p["prompt"], _target(p["id"], p["prompt"])
+        )
         for p in data["prompts"]
     }
     return Suite(data["version"], prompts, tuple(data["triggers"]), data["placeholder"])

@@ -60,7 +60,9 @@ def design(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
     return [ask for asks in zip(*dealt, strict=True) for ask in asks]
 
 
-def _request(config, model, trial, temperature, item: Item, rng: SeededRandom) -> Request:
+def _request(
+    config, model, trial, temperature, item: Item, rng: SeededRandom
+) -> Request:
     at = "default" if temperature == "default" else f"{temperature:g}"
     number = f"-{load_suite().triggers.index(item.trigger) + 1}" if item.trigger else ""
     name = f"{model}/t{at}/{trial:03d}/{item.prompt_id}{number}"
@@ -77,7 +79,9 @@ def _request(config, model, trial, temperature, item: Item, rng: SeededRandom) -
     )
 
 
-def line(trial: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = "") -> dict[str, Any]:
+def line(
+    trial: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = ""
+) -> dict[str, Any]:
     """The trial as the specification logs it, and where it came from; the output untrimmed.
 
     `at`: when the answer came, as the journal has it.
@@ -89,11 +93,15 @@ def line(trial: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = "") -
         "prompt_id": item.prompt_id,
         "prompt": item.text,
         "output": reply.text,
-        "temperature": "default" if request.temperature is None else request.temperature,
+        "temperature": "default"
+        if request.temperature is None
+        else request.temperature,
         "model_version": reply.served_model or "unknown",
         "notes": "",
         "category": item.category,
-        "finish_reason": "content_filter" if reply.outcome == "blocked" else reply.finish_reason,
+        "finish_reason": "content_filter"
+        if reply.outcome == "blocked"
+        else reply.finish_reason,
         "served_model": reply.served_model,
         "provider": "simulated" if simulated else reply.provider,
         "request_id": request.id,
@@ -117,24 +125,42 @@ def instrument(origin: Origin) -> Instrument:
     """A run of urrp_run.py. The suite is the specification's: a run of another one is refused."""
     config = origin.identity["config"]
     if origin.prompts.get(SUITE) != SUITE_PATH.read_text("utf-8"):
-        raise UsageError(f"{origin.folder}: made with another {SUITE} than the project has; read "
-                         "it with the version that made it")
+        raise UsageError(
+            f"{origin.folder}: made with another {SUITE} than the project has; read "
+            "it with the version that made it"
+        )
     asks = cache(lambda: design(config, config["models"]))
 
     def derive(answers: Answers) -> Derived:
         """All answered trials in the order of asking; failed calls have no line."""
         replies = ((trial, answers(trial.request)) for trial in asks())
-        data = jsonl(line(trial, reply, answers.simulated, config["pilot"],
-                          answers.read[trial.request.id].at)
-                     for trial, reply in replies if reply.outcome in FINAL_OUTCOMES)
-        return Derived({FILE: data} if data else {},
-                       {"pilot": config["pilot"], "statuses": answers.outcomes(ids())})
+        data = jsonl(
+            line(
+                trial,
+                reply,
+                answers.simulated,
+                config["pilot"],
+                answers.read[trial.request.id].at,
+            )
+            for trial, reply in replies
+            if reply.outcome in FINAL_OUTCOMES
+        )
+        return Derived(
+            {FILE: data} if data else {},
+            {"pilot": config["pilot"], "statuses": answers.outcomes(ids())},
+        )
 
     def ids() -> list[str]:
         return [trial.request.id for trial in asks()]
 
-    return Instrument("urrp", "trials", ids, lambda: [(trial.request, 1) for trial in asks()],
-                      lambda: [ask(trial.request) for trial in asks()], derive)
+    return Instrument(
+        "urrp",
+        "trials",
+        ids,
+        lambda: [(trial.request, 1) for trial in asks()],
+        lambda: [ask(trial.request) for trial in asks()],
+        derive,
+    )
 
 
 # --- simulated respondents -----------------------------------------------------------------------
@@ -180,8 +206,10 @@ def _yes_no(prompt: Item, rng: random.Random, yes: float) -> str:
     """Yes or no to each question that a prompt asks, `yes` being the chance of a yes; "" where it
     asks none."""
     questions = {"DECLARE_3": 1, "YESNO_DIRECT": 1, "PARAPHRASE_SET": QUESTIONS}
-    return "\n".join("Yes" if rng.random() < yes else "No"
-                     for _ in range(questions.get(prompt.prompt_id, 0)))
+    return "\n".join(
+        "Yes" if rng.random() < yes else "No"
+        for _ in range(questions.get(prompt.prompt_id, 0))
+    )
 
 
 def _open(prompt: Item, rng: random.Random) -> str:
@@ -196,8 +224,13 @@ def _refuser(prompt: Item, rng: random.Random) -> str:
 
 
 def _denier(prompt: Item, rng: random.Random) -> str:
-    claims = prompt.prompt_id in ("DECLARE_1", "TRANSCRIBE_FRAME") or prompt.category == "trigger"
-    return _yes_no(prompt, rng, 0.02) or (rng.choice(DENIALS) if claims else _obeys(prompt, rng))
+    claims = (
+        prompt.prompt_id in ("DECLARE_1", "TRANSCRIBE_FRAME")
+        or prompt.category == "trigger"
+    )
+    return _yes_no(prompt, rng, 0.02) or (
+        rng.choice(DENIALS) if claims else _obeys(prompt, rng)
+    )
 
 
 def _respondent(answer: Callable[[Item, random.Random], str]):
@@ -208,5 +241,8 @@ def _respondent(answer: Callable[[Item, random.Random], str]):
     return respond
 
 
-RESPONDENTS = {"sim-open": _respondent(_open), "sim-refuser": _respondent(_refuser),
-               "sim-denier": _respondent(_denier)}
+RESPONDENTS = {
+    "sim-open": _respondent(_open),
+    "sim-refuser": _respondent(_refuser),
+    "sim-denier": _respondent(_denier),
+}

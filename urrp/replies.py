@@ -310,7 +310,9 @@ def acts(text: str) -> tuple[Act, ...]:
         question = is_question(clause)
         for rule, match in matches(DOUBT, clause):
             if not question or rule in ("perhaps", "uncertain"):
-                result.append(Act("doubt", rule, offset + match.start(), offset + match.end()))
+                result.append(
+                    Act("doubt", rule, offset + match.start(), offset + match.end())
+                )
                 break
         if not question and (claim := _claims(clause)):
             kind, rule, match = claim
@@ -343,8 +345,12 @@ _OPENER = (
     rf"(?P<no>{_NO}){_NO_ENDS})"
 )
 _BOTH = r"^[\W_]*(?:yes\W+(?:and|or|but also|&|/)\W*no|no\W+(?:and|or|&)\W*yes|yes\W{1,3}no|both)\b"
-_BOTH_QUOTED = (r"(?s)[\"“'‘](yes|no)[.,]?[\"”'’].{0,120}[\"“'‘](?!\1)(?:yes|no)[.,]?[\"”'’]")
-_SECOND = rf"[,;.]\x20(?:(?:and|but)\x20)?(?P<second>{_YES}|no)(?:,|\x20(?=i\b|it\b|there\b))"
+_BOTH_QUOTED = (
+    r"(?s)[\"“'‘](yes|no)[.,]?[\"”'’].{0,120}[\"“'‘](?!\1)(?:yes|no)[.,]?[\"”'’]"
+)
+_SECOND = (
+    rf"[,;.]\x20(?:(?:and|but)\x20)?(?P<second>{_YES}|no)(?:,|\x20(?=i\b|it\b|there\b))"
+)
 _INNER = (
     r"(?:\b(?:answer|version|response|word|reply|verdict|i'd (?:\w+ ){0,3}?say|i would (?:\w+ "
     r"){0,3}?say|i'?\w* (?:have to|must|going to|go with|choose|pick|settle on)(?: (?:say|answer|"
@@ -422,4 +428,8 @@ def answers(text: str) -> tuple[str, ...]:
         return (LABELS[to_all[1] or to_all[2]],) * QUESTIONS
     lines = tuple(label for line in text.splitlines() if (label := _single(line)))
     behind = re.findall(r"[^.;:?!\n]+(?:[:?]|\s[-–—]\s)\s*([^.;:?!\n]+)", text)
-    return tuple(_single(part) or "OTHER" for part in behind) if len(behind) == QUESTIONS else lines
+    return (
+        tuple(_single(part) or "OTHER" for part in behind)
+        if len(behind) == QUESTIONS
+        else lines
+    )

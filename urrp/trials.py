@@ -105,9 +105,13 @@ def claim(prompt: Item, label: str, given: Sequence[str]) -> str | None:
 @cache  # models repeat themselves
 def _read(prompt: Item, output: str, filtered: bool) -> tuple[Verdict, Outcome]:
     verdict, given = read(prompt, output, filtered)
-    return verdict, Outcome(verdict.label, role(prompt, verdict.label, given),
-                            claim(prompt, verdict.label, given),
-                            given.count("AFFIRM"), given.count("DENIAL"))
+    return verdict, Outcome(
+        verdict.label,
+        role(prompt, verdict.label, given),
+        claim(prompt, verdict.label, given),
+        given.count("AFFIRM"),
+        given.count("DENIAL"),
+    )
 
 
 # --- lines ---------------------------------------------------------------------------------------
@@ -123,8 +127,10 @@ def _object(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise Refused("bytes that are no UTF-8; save the file as UTF-8") from None
     except json.JSONDecodeError as error:
-        raise Refused(f"broken JSON: {error.msg} at column {error.colno}; one object a line, "
-                      "without brackets or commas around it") from None
+        raise Refused(
+            f"broken JSON: {error.msg} at column {error.colno}; one object a line, "
+            "without brackets or commas around it"
+        ) from None
     except ValueError as error:
         raise Refused(f"broken JSON: {error}") from None
     if not isinstance(data, dict):
@@ -143,7 +149,11 @@ def _checked(data: Mapping[str, Any]) -> tuple[str, int | str, str]:
     trial = data["trial"]
     if isinstance(trial, float) and trial.is_integer():
         trial = int(trial)
-    if isinstance(trial, bool) or not isinstance(trial, (int, str)) or not data["model"]:
+    if (
+        isinstance(trial, bool)
+        or not isinstance(trial, (int, str))
+        or not data["model"]
+    ):
         raise Refused("trial is no whole number, or model is empty")
     return intern(data["model"]), trial, intern(_temperature(data.get("temperature")))
 
@@ -176,7 +186,9 @@ def _remarks(data: Mapping[str, Any], wanted: Item) -> Iterator[str]:
     text = data["prompt"]
     if text != wanted.text and text.replace("\r\n", "\n").strip() != wanted.text:
         if words(text) != words(wanted.text):
-            raise Refused(f"another prompt: its words are not those of {wanted.prompt_id}")
+            raise Refused(
+                f"another prompt: its words are not those of {wanted.prompt_id}"
+            )
         yield "white space, case or punctuation of the prompt differ from the suite"
     if wanted.trigger and wanted.trigger not in load_suite().triggers:
         yield f"trigger {wanted.trigger[:60]!r} is not in the suite"
@@ -207,7 +219,9 @@ def read_trials(paths: list[Path]) -> Iterator[Trial | Problem]:
                 yield Problem(name, number, str(why))
             else:
                 yield trial
-                yield from (Problem(name, number, text, counted=True) for text in remarks)
+                yield from (
+                    Problem(name, number, text, counted=True) for text in remarks
+                )
 
 
 def countable(paths: list[Path]) -> Iterator[Trial]:
@@ -217,12 +231,17 @@ def countable(paths: list[Path]) -> Iterator[Trial]:
 
 def _count_once(trial: Trial, seen: dict[tuple[object, ...], int]) -> None:
     """Mark a trial as seen; `Refused` where it was. A word of 64 numbers is one entry."""
-    word, bit = (trial.trial >> 6, 1 << (trial.trial & 63)) if isinstance(trial.trial, int) else (
-        trial.trial, 1)
+    word, bit = (
+        (trial.trial >> 6, 1 << (trial.trial & 63))
+        if isinstance(trial.trial, int)
+        else (trial.trial, 1)
+    )
     key = trial.model, trial.temperature, trial.item.name, word
     if seen[key] & bit:
-        raise Refused(f"{trial.item.name} trial {str(trial.trial)[:40]} of {trial.model[:60]} was "
-                      "there before")
+        raise Refused(
+            f"{trial.item.name} trial {str(trial.trial)[:40]} of {trial.model[:60]} was "
+            "there before"
+        )
     seen[key] |= bit
 
 
@@ -233,7 +252,9 @@ def _lines(path: Path) -> Iterator[bytes]:
             for line in lines_of(stream):
                 yield line.removeprefix(b"\xef\xbb\xbf")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UsageError(f"{path}: the gzip is damaged ({error}); restore it from a copy") from None
+        raise UsageError(
+            f"{path}: the gzip is damaged ({error}); restore it from a copy"
+        ) from None
 
 
 def _trial(file: str, number: int, line: bytes) -> tuple[Trial, list[str]]:
@@ -243,8 +264,18 @@ def _trial(file: str, number: int, line: bytes) -> tuple[Trial, list[str]]:
     remarks = list(_remarks(data, prompt))
     output = intern(data["output"])
     outcome = _read(prompt, output, data.get("finish_reason") == "content_filter")
-    return Trial(file, number, model, temperature, trial, prompt, output, *outcome,
-                 data.get("provider") == "simulated", bool(data.get("pilot"))), remarks
+    return Trial(
+        file,
+        number,
+        model,
+        temperature,
+        trial,
+        prompt,
+        output,
+        *outcome,
+        data.get("provider") == "simulated",
+        bool(data.get("pilot")),
+    ), remarks
 
 
 # --- counts --------------------------------------------------------------------------------------
@@ -256,7 +287,9 @@ class Group:
     def __init__(self, model: str, temperature: str | None) -> None:
         self.model, self.temperature = model, temperature
         self.cells: dict[str, Counter[Outcome]] = defaultdict(Counter)  # by prompt
-        self.refusals: dict[str, Counter[str]] = defaultdict(Counter)  # template → prompt → trials
+        self.refusals: dict[str, Counter[str]] = defaultdict(
+            Counter
+        )  # template → prompt → trials
         self.trials = 0
         self.simulated = self.pilot = False
 
@@ -290,15 +323,21 @@ def template(text: str, target: str | None) -> str:
     text = " ".join(text.strip()[:LENGTH].split())
     if not target:
         return text
-    return re.sub(re.escape(target.rstrip(".")) + r"\.?", "‹…›", text, flags=re.IGNORECASE)
+    return re.sub(
+        re.escape(target.rstrip(".")) + r"\.?", "‹…›", text, flags=re.IGNORECASE
+    )
 
 
 def groups(models: Mapping[tuple[str, str | None], Group]) -> list[Group]:
     """Models in alphabetical order, each followed by its temperatures where it has several."""
     several = Counter(model for model, _ in models)
-    return [group for (model, temperature), group in sorted(
-        models.items(), key=lambda entry: (entry[0][0], entry[0][1] or ""))
-        if temperature is None or several[model] > 2]
+    return [
+        group
+        for (model, temperature), group in sorted(
+            models.items(), key=lambda entry: (entry[0][0], entry[0][1] or "")
+        )
+        if temperature is None or several[model] > 2
+    ]
 
 
 # --- labels by people ----------------------------------------------------------------------------
@@ -316,8 +355,11 @@ def sheet(paths: list[Path], size: int) -> bytes:
     It begins with a byte-order mark, by which a spreadsheet knows UTF-8.
     """
     rows = heapq.nsmallest(
-        size, ((identity(t), t.item.text, t.output, "") for t in countable(paths)))
-    return ("\ufeff" + "".join(map(csv_line, [SHEET, *rows]))).encode("utf-8", "replace")
+        size, ((identity(t), t.item.text, t.output, "") for t in countable(paths))
+    )
+    return ("\ufeff" + "".join(map(csv_line, [SHEET, *rows]))).encode(
+        "utf-8", "replace"
+    )
 
 
 def read_sheet(path: Path) -> dict[str, str]:
@@ -333,18 +375,24 @@ def read_sheet(path: Path) -> dict[str, str]:
     except (csv.Error, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: no CSV in UTF-8 ({error})") from None
     if lacking := {"id", "label"}.difference(reader.fieldnames or ()):
-        raise UsageError(f"{path}: no column {', '.join(sorted(lacking))}; "
-                         "--export-labels writes such a sheet")
+        raise UsageError(
+            f"{path}: no column {', '.join(sorted(lacking))}; "
+            "--export-labels writes such a sheet"
+        )
     for number, row in rows:
         label = (row["label"] or "").strip().upper()
         if not label:
             continue
         if label not in LABELS:
-            raise UsageError(f"{path}:{number}: label {row['label']!r} is none of "
-                             + ", ".join(LABELS))
+            raise UsageError(
+                f"{path}:{number}: label {row['label']!r} is none of "
+                + ", ".join(LABELS)
+            )
         if row["id"] in given:
             raise UsageError(f"{path}:{number}: id {row['id']} is labelled twice")
         given[row["id"]] = label
     if not given:
-        raise UsageError(f"{path}: no label in it; fill the column “label” of an exported sheet")
+        raise UsageError(
+            f"{path}: no label in it; fill the column “label” of an exported sheet"
+        )
     return given

@@ -30,7 +30,7 @@ from common.rng import SeededRandom
 
 # --- what a run is for: by what it does otherwise than usual, its role and its part -------------
 
-HOME = "cvd"              # the domain of the primary endpoint
+HOME = "cvd"  # the domain of the primary endpoint
 REPLICATION = "hospital"  # where the cross-domain gate asks again
 
 
@@ -45,44 +45,65 @@ class Variation(NamedTuple):
 
 # Key of a run's configuration, or factor among its toggles.
 VARIATIONS: dict[str, Variation] = {
-    "tells": Variation("standard", "{}", {
-        "reworded": ("reworded", "in other words"),
-        "ablated": ("ablated", "without the tells")}),
+    "tells": Variation(
+        "standard",
+        "{}",
+        {
+            "reworded": ("reworded", "in other words"),
+            "ablated": ("ablated", "without the tells"),
+        },
+    ),
     "variants": Variation("main", "{}", {"holdout": ("holdout", "held-out bulletins")}),
-    "history_mode": Variation("standard", "history-{}", {"off": ("history-off", "history off")}),
+    "history_mode": Variation(
+        "standard", "history-{}", {"off": ("history-off", "history off")}
+    ),
     "effort": Variation("", "effort-{}", {None: ("effort", "another effort")}),
 }
 # part → how tables name it, in their order
-PARTS: dict[str, str] = (
-    {"main": f"{HOME}, main runs", REPLICATION: REPLICATION} | dict(
-        part for variation in VARIATIONS.values() for part in variation.parts.values()))
-ABLATION = {part: PARTS[part] for part in ("reworded", "ablated")}  # the arms of the ablation gate
+PARTS: dict[str, str] = {"main": f"{HOME}, main runs", REPLICATION: REPLICATION} | dict(
+    part for variation in VARIATIONS.values() for part in variation.parts.values()
+)
+ABLATION = {
+    part: PARTS[part] for part in ("reworded", "ablated")
+}  # the arms of the ablation gate
 
 
 def variations_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """What a run does otherwise than usual, {key: value}."""
     chosen = {**config, **config["toggles"]}
-    return {key: chosen[key] for key, variation in VARIATIONS.items()
-            if chosen.get(key, variation.usual) != variation.usual}
+    return {
+        key: chosen[key]
+        for key, variation in VARIATIONS.items()
+        if chosen.get(key, variation.usual) != variation.usual
+    }
 
 
 def role_of(config: Mapping[str, Any]) -> str:
     """What a run is for."""
-    odd = [(parts.get(value) or parts[None])[0] for key, value in variations_of(config).items()
-           if (parts := VARIATIONS[key].parts)]
+    odd = [
+        (parts.get(value) or parts[None])[0]
+        for key, value in variations_of(config).items()
+        if (parts := VARIATIONS[key].parts)
+    ]
     return "main" if not odd else odd[0] if len(odd) == 1 else "other"
 
 
 def marks_of(config: Mapping[str, Any]) -> list[str]:
     """What a run's name says of its variations."""
-    return [VARIATIONS[key].mark.format(value) for key, value in variations_of(config).items()]
+    return [
+        VARIATIONS[key].mark.format(value)
+        for key, value in variations_of(config).items()
+    ]
 
 
 def titles(parts: Iterable[str]) -> dict[str, str]:
     """{part: how tables name it}, in their order; the part of a domain has the domain's name."""
     parts = set(parts)
-    return {part: PARTS.get(part, part) for part in (*PARTS, *sorted(parts - PARTS.keys()))
-            if part in parts}
+    return {
+        part: PARTS.get(part, part)
+        for part in (*PARTS, *sorted(parts - PARTS.keys()))
+        if part in parts
+    }
 
 
 def part_of(role: str, domain: str) -> str | None:
@@ -149,6 +170,7 @@ class Tournament(NamedTuple):
 
 # --- design ------------------------------------------------------------------------------------
 
+
 def run_name(config: Mapping[str, Any]) -> str:
     """ "cvd-S.high-C.present-H.low-s42", with what is not the default before the seed."""
     cell = cell_name(Condition(**config["toggles"]))
@@ -165,28 +187,50 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
     per_wave = len(agents) * (len(agents) - 1) // 2
     waves = config["games_per_pair"]
     # One deal over the whole run: every prefix is balanced, the first wave among them.
-    labels = deal_labels(rng.stream("labels"), config["rounds"] * waves * per_wave,
-                         config["label_schemes"], orders)
+    labels = deal_labels(
+        rng.stream("labels"),
+        config["rounds"] * waves * per_wave,
+        config["label_schemes"],
+        orders,
+    )
     rounds = []
     for number, stimuli in enumerate(dealt, 1):
         start = (number - 1) * waves * per_wave
-        rounds.append(_round(rng, number, stimuli, agents, labels[start:start + waves * per_wave]))
-    return Tournament(run_name(config), dict(config), domain,
-                      Condition(**config["toggles"]), agents, rounds)
+        rounds.append(
+            _round(
+                rng, number, stimuli, agents, labels[start : start + waves * per_wave]
+            )
+        )
+    return Tournament(
+        run_name(config),
+        dict(config),
+        domain,
+        Condition(**config["toggles"]),
+        agents,
+        rounds,
+    )
 
 
-def _bulletins(rng: SeededRandom, domain: Domain, config: Mapping[str, Any],
-               ) -> list[tuple[Bulletin, Variant, int]]:
+def _bulletins(
+    rng: SeededRandom,
+    domain: Domain,
+    config: Mapping[str, Any],
+) -> list[tuple[Bulletin, Variant, int]]:
     """(bulletin, variant, wording) of each round, from the main pool or the held-out one. A
     bulletin has the same wording in all runs of a plan."""
     holdout = config["variants"] == "holdout"
     pool = bulletin_pool(domain, holdout)
     shuffled = SeededRandom(0, "order of bulletins").sample(pool, len(pool))
     variants = variant_pool(rng.stream("variants"), domain, holdout)
-    wordings = deal_wordings(SeededRandom(config.get("plan_seed", config["seed"]), "wordings"),
-                             domain, shuffled)
-    return [(shuffled[at], variants[number % len(variants)], wordings[shuffled[at].id])
-            for number, at in enumerate(places(config["turn"], config["rounds"], len(pool)))]
+    wordings = deal_wordings(
+        SeededRandom(config.get("plan_seed", config["seed"]), "wordings"),
+        domain,
+        shuffled,
+    )
+    return [
+        (shuffled[at], variants[number % len(variants)], wordings[shuffled[at].id])
+        for number, at in enumerate(places(config["turn"], config["rounds"], len(pool)))
+    ]
 
 
 def places(position: int, rounds: int, pool: int) -> list[int]:
@@ -199,7 +243,10 @@ def places(position: int, rounds: int, pool: int) -> list[int]:
     """
     shared = math.gcd(rounds, pool)
     later = position // (pool // shared) % shared
-    return [(position * rounds + (number + later) % rounds) % pool for number in range(rounds)]
+    return [
+        (position * rounds + (number + later) % rounds) % pool
+        for number in range(rounds)
+    ]
 
 
 def positions(seeds: Iterable[int]) -> dict[int, int]:
@@ -211,21 +258,43 @@ def positions(seeds: Iterable[int]) -> dict[int, int]:
 
 def make_agents(config: Mapping[str, Any]) -> list[Agent]:
     """Models are dealt to the agents in turn; baselines follow."""
-    models = [[ModelSettings(v["name"], v["max_out"], config.get("effort") or v["effort"])
-               for v in config["models"][stage]] for stage in STAGES]
-    agents = [Agent(f"agent-{n + 1:02d}", *(listed[n % len(listed)] for listed in models))
-              for n in range(config["agents"])]
-    return agents + [Agent(f"baseline-{name}", None, None, name) for name in config["baselines"]]
+    models = [
+        [
+            ModelSettings(v["name"], v["max_out"], config.get("effort") or v["effort"])
+            for v in config["models"][stage]
+        ]
+        for stage in STAGES
+    ]
+    agents = [
+        Agent(f"agent-{n + 1:02d}", *(listed[n % len(listed)] for listed in models))
+        for n in range(config["agents"])
+    ]
+    return agents + [
+        Agent(f"baseline-{name}", None, None, name) for name in config["baselines"]
+    ]
 
 
-def _round(rng: SeededRandom, number: int, stimuli: tuple[Bulletin, Variant, int],
-           agents: Sequence[Agent], labels: Sequence[tuple[str, str]]) -> Round:
+def _round(
+    rng: SeededRandom,
+    number: int,
+    stimuli: tuple[Bulletin, Variant, int],
+    agents: Sequence[Agent],
+    labels: Sequence[tuple[str, str]],
+) -> Round:
     known = {agent.id: agent for agent in agents}
     schedule = round_robin(rng.stream("schedule", number), list(known))
     salt = f"{rng.stream('salt', number).getrandbits(128):032x}"
-    pairs = [Pair(f"p{at + 1:02d}", known[a], known[b], list(labels[at::len(schedule)]))
-             for at, (a, b) in enumerate(schedule)]
-    return Round(number, *stimuli, salt, {name: anonymous_id(salt, name) for name in known}, pairs)
+    pairs = [
+        Pair(f"p{at + 1:02d}", known[a], known[b], list(labels[at :: len(schedule)]))
+        for at, (a, b) in enumerate(schedule)
+    ]
+    return Round(
+        number,
+        *stimuli,
+        salt,
+        {name: anonymous_id(salt, name) for name in known},
+        pairs,
+    )
 
 
 def writers(t: Tournament) -> list[Agent]:
@@ -234,6 +303,7 @@ def writers(t: Tournament) -> list[Agent]:
 
 
 # --- runs of a plan ------------------------------------------------------------------------------
+
 
 class Run(NamedTuple):
     """One run of a plan: its folder below --out, its name, and everything that was chosen."""
@@ -256,12 +326,27 @@ def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
 Act = str | None
 
 
-MATRIX = {"T": 5, "R": 3, "P": 1, "S": 0}  # temptation, reward, punishment, sucker's payoff
-ETA = 0.02                    # step of a power update
+MATRIX = {
+    "T": 5,
+    "R": 3,
+    "P": 1,
+    "S": 0,
+}  # temptation, reward, punishment, sucker's payoff
+ETA = 0.02  # step of a power update
 POWER_MIN, POWER_MAX = 0.9, 1.1
 # From best to worst: the status of a game is the worse of its two answers.
-STATUSES = ("ok", "wrong_label", "ambiguous", "refused", "unreadable", "truncated", "empty",
-            "blocked", "provider_error", "not_run")
+STATUSES = (
+    "ok",
+    "wrong_label",
+    "ambiguous",
+    "refused",
+    "unreadable",
+    "truncated",
+    "empty",
+    "blocked",
+    "provider_error",
+    "not_run",
+)
 
 
 def payoffs(a: Act, b: Act) -> tuple[float, float] | None:
@@ -279,6 +364,7 @@ def worse(a: str, b: str) -> str:
 
 # --- power and score ---------------------------------------------------------------------------
 
+
 class Standing(NamedTuple):
     """An agent's power (0.9 to 1.1), score (nats) and games with payoffs, so far."""
 
@@ -287,26 +373,36 @@ class Standing(NamedTuple):
     games: int = 0
 
 
-def after_wave(standings: Mapping[str, Standing],
-               earned: Mapping[str, Sequence[float]]) -> dict[str, Standing]:
+def after_wave(
+    standings: Mapping[str, Standing], earned: Mapping[str, Sequence[float]]
+) -> dict[str, Standing]:
     """Standings after a wave in which agents `earned` these payoffs (none: power stays).
 
     power ← clip(power·exp(η(π−π̄)), 0.9, 1.1), π the agent's mean payoff in the wave and π̄ the
     mean over agents; score += ln(1+power·π) for each game, with the power before the wave.
     """
-    means = {agent: math.fsum(games) / len(games) for agent, games in earned.items() if games}
+    means = {
+        agent: math.fsum(games) / len(games) for agent, games in earned.items() if games
+    }
     average = math.fsum(means.values()) / len(means) if means else 0.0
-    return {agent: _after(before, earned.get(agent, ()), means.get(agent, average) - average)
-            for agent, before in standings.items()}
+    return {
+        agent: _after(
+            before, earned.get(agent, ()), means.get(agent, average) - average
+        )
+        for agent, before in standings.items()
+    }
 
 
 def _after(before: Standing, earned: Sequence[float], ahead: float) -> Standing:
     power = min(POWER_MAX, max(POWER_MIN, before.power * math.exp(ETA * ahead)))
     gains = [math.log(1 + before.power * payoff) for payoff in earned]
-    return Standing(power, math.fsum([before.score, *gains]), before.games + len(earned))
+    return Standing(
+        power, math.fsum([before.score, *gains]), before.games + len(earned)
+    )
 
 
 # --- schedule ----------------------------------------------------------------------------------
+
 
 def round_robin(rng: random.Random, agents: Sequence[str]) -> list[tuple[str, str]]:
     """Every pair once, by the circle method over permuted seats: n/2 disjoint pairs in a row.
@@ -320,7 +416,9 @@ def round_robin(rng: random.Random, agents: Sequence[str]) -> list[tuple[str, st
     for _ in range(len(ring) - 1):
         half = len(ring) // 2
         meets = zip(ring[:half], reversed(ring[half:]), strict=True)
-        pairs += [_seated(a, b, place) for a, b in meets if a is not None and b is not None]
+        pairs += [
+            _seated(a, b, place) for a, b in meets if a is not None and b is not None
+        ]
         ring = [ring[0], ring[-1], *ring[1:-1]]
     return pairs
 
@@ -338,6 +436,7 @@ def anonymous_id(salt: str, agent: str) -> str:
 
 
 # --- baselines ---------------------------------------------------------------------------------
+
 
 def _tit_for_tat(mine: Sequence[Act], peer: Sequence[Act]) -> str:
     """Cooperates, then does what the peer did last, as far as it could be read."""

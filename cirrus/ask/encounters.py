@@ -14,7 +14,16 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from cirrus.ask.design import BASELINES, Act, Agent, ModelSettings, Pair, Round, Tournament, writers
+from cirrus.ask.design import (
+    BASELINES,
+    Act,
+    Agent,
+    ModelSettings,
+    Pair,
+    Round,
+    Tournament,
+    writers,
+)
 from cirrus.ask.prompts import (
     KNOWN_LABELS,
     Domain,
@@ -33,7 +42,9 @@ POLICY_LINES = range(3, 6)
 # Before there is a policy: about what a 3-5 line one takes, for an estimate of cost.
 TYPICAL_POLICY = "\n".join(
     f"{n}. Follow the agreed date unless exposure of our own customers leaves no other course "
-    "that the desk can defend to the board and to the regulator." for n in range(1, 5))
+    "that the desk can defend to the board and to the regulator."
+    for n in range(1, 5)
+)
 
 
 class Side(NamedTuple):
@@ -59,16 +70,35 @@ class Encounter(NamedTuple):
 
 # --- requests ----------------------------------------------------------------------------------
 
-def _request(t: Tournament, name: str, stage: str, model: ModelSettings, prompt) -> Request:
+
+def _request(
+    t: Tournament, name: str, stage: str, model: ModelSettings, prompt
+) -> Request:
     # A sampler's seed of its own for each question: cells must not share their luck.
     seed = SeededRandom(t.config["seed"], "request", name).getrandbits(31)
-    return Request(name, stage, model.name, prompt.system, prompt.user, model.max_out,
-                   t.config["temperature"], seed, model.effort)
+    return Request(
+        name,
+        stage,
+        model.name,
+        prompt.system,
+        prompt.user,
+        model.max_out,
+        t.config["temperature"],
+        seed,
+        model.effort,
+    )
 
 
 def _stimulus(t: Tournament, round_: Round) -> Stimulus:
-    return Stimulus(round_.bulletin, round_.variant, t.condition, t.config["tells"],
-                    round_.wording, "now", meeting="round")
+    return Stimulus(
+        round_.bulletin,
+        round_.variant,
+        t.condition,
+        t.config["tells"],
+        round_.wording,
+        "now",
+        meeting="round",
+    )
 
 
 def policy_request(t: Tournament, round_: Round, agent: Agent) -> Request:
@@ -81,9 +111,13 @@ def policy_id(t: Tournament, round_: Round, agent: Agent) -> str:
     return f"{t.name}/r{round_.number}/{agent.id}"
 
 
-def _prompt(t: Tournament, round_: Round, pair: Pair, e: int, policy: str, history) -> Prompt:
+def _prompt(
+    t: Tournament, round_: Round, pair: Pair, e: int, policy: str, history
+) -> Prompt:
     """`history`: the acts, in words, as [(mine, peer's)]."""
-    return encounter_prompt(t.domain, _stimulus(t, round_), *pair.labels[e - 1], policy, history)
+    return encounter_prompt(
+        t.domain, _stimulus(t, round_), *pair.labels[e - 1], policy, history
+    )
 
 
 def encounter_id(t: Tournament, round_: Round, pair: Pair, e: int) -> str:
@@ -97,8 +131,11 @@ def request_ids(t: Tournament) -> Iterator[str]:
         for pair in round_.pairs:
             for e in range(1, len(pair.labels) + 1):
                 name = encounter_id(t, round_, pair, e)
-                yield from (f"{name}/{side}" for side, agent in (("a", pair.a), ("b", pair.b))
-                            if agent.baseline is None)
+                yield from (
+                    f"{name}/{side}"
+                    for side, agent in (("a", pair.a), ("b", pair.b))
+                    if agent.baseline is None
+                )
 
 
 def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
@@ -114,49 +151,83 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
             kinds.setdefault(kind, partial(policy_request, t, round_, agent))
             count[kind] += 1
         for pair in round_.pairs:
-            models = [agent.decision for agent in (pair.a, pair.b) if agent.baseline is None]
+            models = [
+                agent.decision for agent in (pair.a, pair.b) if agent.baseline is None
+            ]
             for e, model in product(range(1, len(pair.labels) + 1), models):
                 kind = round_.number, e, model
-                kinds.setdefault(kind, partial(_typical_decision, t, round_, pair, e, model))
+                kinds.setdefault(
+                    kind, partial(_typical_decision, t, round_, pair, e, model)
+                )
                 count[kind] += 1
     return [(kinds[kind](), times) for kind, times in count.items()]
 
 
-def _typical_decision(t: Tournament, round_: Round, pair: Pair, e: int,
-                      model: ModelSettings) -> Request:
+def _typical_decision(
+    t: Tournament, round_: Round, pair: Pair, e: int, model: ModelSettings
+) -> Request:
     word = t.domain.acts[0].word
     history = [(word, word)] * (e - 1 if t.config["history_mode"] == "standard" else 0)
     prompt = _prompt(t, round_, pair, e, TYPICAL_POLICY, history)
-    return _request(t, f"{encounter_id(t, round_, pair, e)}/a", "decision", model, prompt)
+    return _request(
+        t, f"{encounter_id(t, round_, pair, e)}/a", "decision", model, prompt
+    )
 
 
 # --- chains ------------------------------------------------------------------------------------
 
-def meet(t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply]) -> Chain:
+
+def meet(
+    t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply]
+) -> Chain:
     """All encounters of a pair; returns those that were begun. `policies`: of models, by agent.
 
     A call that failed ends the chain: what follows would be asked in other words once the call
     has been made up for.
     """
     encounters: list[Encounter] = []
-    if any(policies[agent.id].outcome in UNANSWERED for agent in (pair.a, pair.b)
-           if agent.id in policies):
+    if any(
+        policies[agent.id].outcome in UNANSWERED
+        for agent in (pair.a, pair.b)
+        if agent.id in policies
+    ):
         return encounters
     words = acts(t.domain) | {None: None}
     for e in range(1, len(pair.labels) + 1):
         views = _views(t, pair, encounters)
-        prompts = {side: _prompt(
-            t, round_, pair, e, policies[agent.id].text if agent.id in policies else "",
-            [(words[mine], words[peer]) for mine, peer in history])
-                   for side, (agent, history) in views.items()}
-        requests = {side: _request(t, f"{encounter_id(t, round_, pair, e)}/{side}", "decision",
-                                   agent.decision, prompts[side])
-                    for side, (agent, _) in views.items() if agent.id in policies}
+        prompts = {
+            side: _prompt(
+                t,
+                round_,
+                pair,
+                e,
+                policies[agent.id].text if agent.id in policies else "",
+                [(words[mine], words[peer]) for mine, peer in history],
+            )
+            for side, (agent, history) in views.items()
+        }
+        requests = {
+            side: _request(
+                t,
+                f"{encounter_id(t, round_, pair, e)}/{side}",
+                "decision",
+                agent.decision,
+                prompts[side],
+            )
+            for side, (agent, _) in views.items()
+            if agent.id in policies
+        }
         answers = (yield list(requests.values())) if requests else []
         replies = dict(zip(requests, answers, strict=True))
-        a, b = (_read(t, agent, prompts[side], replies[side]) if side in replies else
-                _baseline(agent, history) for side, (agent, history) in views.items())
-        encounters.append(Encounter(pair, e, *pair.labels[e - 1], prompts["a"].options, a, b))
+        a, b = (
+            _read(t, agent, prompts[side], replies[side])
+            if side in replies
+            else _baseline(agent, history)
+            for side, (agent, history) in views.items()
+        )
+        encounters.append(
+            Encounter(pair, e, *pair.labels[e - 1], prompts["a"].options, a, b)
+        )
         if a.status in UNANSWERED or b.status in UNANSWERED:
             break
     return encounters
@@ -165,8 +236,10 @@ def meet(t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply]
 def _views(t: Tournament, pair: Pair, encounters: Sequence[Encounter]):
     """{side: (agent, its history as [(its act, peer's act)])}."""
     shown = encounters if t.config["history_mode"] == "standard" else ()
-    return {"a": (pair.a, [(e.a.act, e.b.act) for e in shown]),
-            "b": (pair.b, [(e.b.act, e.a.act) for e in shown])}
+    return {
+        "a": (pair.a, [(e.a.act, e.b.act) for e in shown]),
+        "b": (pair.b, [(e.b.act, e.a.act) for e in shown]),
+    }
 
 
 def acts(domain: Domain) -> dict[str, str]:
@@ -175,7 +248,9 @@ def acts(domain: Domain) -> dict[str, str]:
 
 
 def _baseline(agent: Agent, history: Sequence[tuple[Act, Act]]) -> Side:
-    act = BASELINES[agent.baseline]([mine for mine, _ in history], [peer for _, peer in history])
+    act = BASELINES[agent.baseline](
+        [mine for mine, _ in history], [peer for _, peer in history]
+    )
     return Side(agent, act, "ok", None)
 
 
@@ -183,33 +258,49 @@ def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
     if reply.outcome != "ok":
         return Side(agent, None, reply.outcome, reply)
     option, status = parse_decision(reply.text, prompt.options, KNOWN_LABELS)
-    act = None if option is None else ("C" if prompt.acts[option] == t.domain.acts[0].word else "D")
+    act = (
+        None
+        if option is None
+        else ("C" if prompt.acts[option] == t.domain.acts[0].word else "D")
+    )
     return Side(agent, act, status, reply)
 
 
 def chains(t: Tournament) -> list[Chain]:
     """The chains of a run. Policies stand first, round by round; pairs wait for theirs. Pairs
     return nothing: results are derived from the journal."""
-    written = {(round_.number, agent.id): ask(policy_request(t, round_, agent))
-               for round_ in t.rounds for agent in writing_order(t, round_)}
-    return [*written.values(), *(_meet_when_ready(t, round_, pair, written)
-                                 for round_ in t.rounds for pair in round_.pairs)]
+    written = {
+        (round_.number, agent.id): ask(policy_request(t, round_, agent))
+        for round_ in t.rounds
+        for agent in writing_order(t, round_)
+    }
+    return [
+        *written.values(),
+        *(
+            _meet_when_ready(t, round_, pair, written)
+            for round_ in t.rounds
+            for pair in round_.pairs
+        ),
+    ]
 
 
 def writing_order(t: Tournament, round_: Round) -> list[Agent]:
     """The agents that write, in the order in which the seed has them read this round."""
     return SeededRandom(t.config["seed"], "policies", round_.number).sample(
-        writers(t), len(writers(t)))
+        writers(t), len(writers(t))
+    )
 
 
-def _meet_when_ready(t: Tournament, round_: Round, pair: Pair,
-                     written: Mapping[tuple[int, str], Chain]) -> Chain:
+def _meet_when_ready(
+    t: Tournament, round_: Round, pair: Pair, written: Mapping[tuple[int, str], Chain]
+) -> Chain:
     names = [agent.id for agent in (pair.a, pair.b) if agent.baseline is None]
     policies = yield After([written[round_.number, name] for name in names])
     yield from meet(t, round_, pair, dict(zip(names, policies, strict=True)))
 
 
 # --- on replies that are there -----------------------------------------------------------------
+
 
 class Played(NamedTuple):
     """A round as it went: replies to the policy request by agent id, encounters by pair."""
@@ -218,11 +309,17 @@ class Played(NamedTuple):
     encounters: list[list[Encounter]]
 
 
-def replay(t: Tournament, round_: Round, reply_of: Callable[[Request], Reply]) -> Played:
+def replay(
+    t: Tournament, round_: Round, reply_of: Callable[[Request], Reply]
+) -> Played:
     """The round's chains on `reply_of`, which answers every request."""
-    policies = {agent.id: reply_of(policy_request(t, round_, agent)) for agent in writers(t)}
-    return Played(policies, [answered(meet(t, round_, pair, policies), reply_of)
-                             for pair in round_.pairs])
+    policies = {
+        agent.id: reply_of(policy_request(t, round_, agent)) for agent in writers(t)
+    }
+    return Played(
+        policies,
+        [answered(meet(t, round_, pair, policies), reply_of) for pair in round_.pairs],
+    )
 
 
 def policy_status(reply: Reply) -> str:
@@ -233,4 +330,8 @@ def policy_status(reply: Reply) -> str:
     if lines >= POLICY_LINES.start:
         return "ok" if lines in POLICY_LINES else "long"
     # A policy says what one will not do; only a text that is none can be a refusal.
-    return "refused" if classify_refusal(reply.text[:REFUSAL_READS]).label == "refusal" else "short"
+    return (
+        "refused"
+        if classify_refusal(reply.text[:REFUSAL_READS]).label == "refusal"
+        else "short"
+    )

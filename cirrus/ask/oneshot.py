@@ -42,7 +42,7 @@ from common.wire import Reply, Request
 
 STAGE = "decision"
 DOMAIN = "cvd"
-DRAWN = 10   # bulletins of a pilot, as the specification's ten runs per cell
+DRAWN = 10  # bulletins of a pilot, as the specification's ten runs per cell
 DEFAULT_LEVER = 4
 
 
@@ -73,23 +73,56 @@ class Design(NamedTuple):
 
 
 DESIGNS = {
-    "2x2": Design("Does symmetry with a coupling cue raise cooperation?", (HP, HA, LP, LA)),
-    "lever": Design("What is likeness worth?", (HP, LA, *(
-        Cell(f"L{level}", f"neither, joint outcome raised by {raised:g}", *NEITHER, lever=level)
-        for level, raised in enumerate(LEVERS, 1)))),
-    "mechanism": Design("Which accounts of cooperation are left?", (
-        HP, LA,
-        Cell("EP", "symmetry + cue, entry made earlier", *BOTH, entry="earlier"),
-        Cell("EL", "neither, entry made earlier", *NEITHER, entry="earlier"),
-        Cell("KP", "symmetry + cue, entry known", *BOTH, entry="known"),
-        Cell("KL", "neither, entry known", *NEITHER, entry="known"),
-        Cell("MN", "neither, joint outcome raised", *NEITHER, lever=DEFAULT_LEVER),
-        Cell("ME", "neither, joint outcome raised, entry made earlier", *NEITHER,
-             entry="earlier", lever=DEFAULT_LEVER))),
-    "twin": Design("Does the model cooperate with its own copy?", tuple(
-        Cell(name, words, "high", "absent", entry=entry) for name, words, entry in zip(
-            ("TS", "TO", "TP"), ("the same model", "another model", "a person"), TWIN,
-            strict=True))),
+    "2x2": Design(
+        "Does symmetry with a coupling cue raise cooperation?", (HP, HA, LP, LA)
+    ),
+    "lever": Design(
+        "What is likeness worth?",
+        (
+            HP,
+            LA,
+            *(
+                Cell(
+                    f"L{level}",
+                    f"neither, joint outcome raised by {raised:g}",
+                    *NEITHER,
+                    lever=level,
+                )
+                for level, raised in enumerate(LEVERS, 1)
+            ),
+        ),
+    ),
+    "mechanism": Design(
+        "Which accounts of cooperation are left?",
+        (
+            HP,
+            LA,
+            Cell("EP", "symmetry + cue, entry made earlier", *BOTH, entry="earlier"),
+            Cell("EL", "neither, entry made earlier", *NEITHER, entry="earlier"),
+            Cell("KP", "symmetry + cue, entry known", *BOTH, entry="known"),
+            Cell("KL", "neither, entry known", *NEITHER, entry="known"),
+            Cell("MN", "neither, joint outcome raised", *NEITHER, lever=DEFAULT_LEVER),
+            Cell(
+                "ME",
+                "neither, joint outcome raised, entry made earlier",
+                *NEITHER,
+                entry="earlier",
+                lever=DEFAULT_LEVER,
+            ),
+        ),
+    ),
+    "twin": Design(
+        "Does the model cooperate with its own copy?",
+        tuple(
+            Cell(name, words, "high", "absent", entry=entry)
+            for name, words, entry in zip(
+                ("TS", "TO", "TP"),
+                ("the same model", "another model", "a person"),
+                TWIN,
+                strict=True,
+            )
+        ),
+    ),
 }
 
 
@@ -98,8 +131,8 @@ class Block(NamedTuple):
 
     model: str
     run: int
-    name: str              # the start of its trials' ids
-    stimulus: Stimulus     # of the block: its condition, entry and lever are those of no cell yet
+    name: str  # the start of its trials' ids
+    stimulus: Stimulus  # of the block: its condition, entry and lever are those of no cell yet
     scheme: str
     order: str
 
@@ -121,8 +154,10 @@ class Trial(NamedTuple):
 
 # --- design ------------------------------------------------------------------------------------
 
-def design(domain: Domain, config: Mapping[str, Any], models: Sequence[str],
-           examples: str = "") -> list[list[Trial]]:
+
+def design(
+    domain: Domain, config: Mapping[str, Any], models: Sequence[str], examples: str = ""
+) -> list[list[Trial]]:
     """Blocks in the order of asking, each the trials of its cells. `examples`: the text of
     prompts/examples.json, where worked examples stand before every notice.
 
@@ -132,9 +167,15 @@ def design(domain: Domain, config: Mapping[str, Any], models: Sequence[str],
     """
     name = config.get("design", "2x2")
     rng = _stream(config)
-    blocks = [[_trial(domain, config, block, cell, rng, forms)
-               for cell in cells_of(name, config.get("lever", {}).get(block.model))]
-              for block, forms in _with_examples(domain, examples, dealt(domain, config, models))]
+    blocks = [
+        [
+            _trial(domain, config, block, cell, rng, forms)
+            for cell in cells_of(name, config.get("lever", {}).get(block.model))
+        ]
+        for block, forms in _with_examples(
+            domain, examples, dealt(domain, config, models)
+        )
+    ]
     for trials in blocks:
         block = trials[0].block
         drawn_by = (block.model, block.run) if name == "2x2" else (block.name,)
@@ -143,8 +184,9 @@ def design(domain: Domain, config: Mapping[str, Any], models: Sequence[str],
     return blocks
 
 
-def _with_examples(domain: Domain, text: str, blocks: Iterable[Block]
-                   ) -> Iterator[tuple[Block, tuple[str, ...]]]:
+def _with_examples(
+    domain: Domain, text: str, blocks: Iterable[Block]
+) -> Iterator[tuple[Block, tuple[str, ...]]]:
     """Each block with its worked examples. Each of the four comes first, and last, equally often in
     every label scheme and order of a model."""
     labels, dealt_to = list(product(LABEL_SCHEMES, ORDERS)), Counter()
@@ -152,7 +194,10 @@ def _with_examples(domain: Domain, text: str, blocks: Iterable[Block]
         label = block.scheme, block.order
         first = (labels.index(label) + dealt_to[block.model, label]) % 4
         dealt_to[block.model, label] += 1
-        yield block, decision_examples(domain, text, block.scheme, first) if text else ()
+        yield (
+            block,
+            decision_examples(domain, text, block.scheme, first) if text else (),
+        )
 
 
 def cells_of(design: str, lever: int | None = None) -> tuple[Cell, ...]:
@@ -163,7 +208,9 @@ def cells_of(design: str, lever: int | None = None) -> tuple[Cell, ...]:
     return tuple(cell._replace(lever=lever) if cell.lever else cell for cell in cells)
 
 
-def dealt(domain: Domain, config: Mapping[str, Any], models: Sequence[str]) -> Iterator[Block]:
+def dealt(
+    domain: Domain, config: Mapping[str, Any], models: Sequence[str]
+) -> Iterator[Block]:
     """The blocks of a study in the order in which they are dealt."""
     deal = _pilot_blocks if config.get("design", "2x2") == "2x2" else _crossed_blocks
     return deal(domain, config, models, _stream(config))
@@ -174,25 +221,42 @@ def _stream(config: Mapping[str, Any]) -> SeededRandom:
     return SeededRandom(config["seed"], "pilot" if name == "2x2" else name)
 
 
-def _pilot_blocks(domain: Domain, config: Mapping, models: Sequence[str],
-                  rng: SeededRandom) -> Iterator[Block]:
+def _pilot_blocks(
+    domain: Domain, config: Mapping, models: Sequence[str], rng: SeededRandom
+) -> Iterator[Block]:
     """A run of a model is a block; runs have the same bulletins for every model, and a bulletin has
     the same wording in all its runs."""
-    bulletins = deal_bulletins(rng.stream("bulletins"), domain, config["runs"],
-                               config.get("holdout", False), DRAWN)
-    wordings = deal_wordings(rng.stream("wordings"), domain,
-                             [bulletin for bulletin, _ in bulletins])
+    bulletins = deal_bulletins(
+        rng.stream("bulletins"),
+        domain,
+        config["runs"],
+        config.get("holdout", False),
+        DRAWN,
+    )
+    wordings = deal_wordings(
+        rng.stream("wordings"), domain, [bulletin for bulletin, _ in bulletins]
+    )
     for model in models:
         labels = deal_labels(rng.stream("labels", model), config["runs"])
-        for run, ((bulletin, variant), label) in enumerate(zip(bulletins, labels, strict=True), 1):
-            yield Block(model, run, f"{model}/r{run:02d}", _stimulus(
-                config, bulletin, variant, wordings[bulletin.id]), *label)
+        for run, ((bulletin, variant), label) in enumerate(
+            zip(bulletins, labels, strict=True), 1
+        ):
+            yield Block(
+                model,
+                run,
+                f"{model}/r{run:02d}",
+                _stimulus(config, bulletin, variant, wordings[bulletin.id]),
+                *label,
+            )
 
 
-def _crossed_blocks(domain: Domain, config: Mapping, models: Sequence[str],
-                    rng: SeededRandom) -> Iterator[Block]:
+def _crossed_blocks(
+    domain: Domain, config: Mapping, models: Sequence[str], rng: SeededRandom
+) -> Iterator[Block]:
     """`runs` blocks per bulletin, the same for every model; bulletins are crossed with wordings."""
-    variants = variant_pool(rng.stream("variants"), domain, config.get("holdout", False))
+    variants = variant_pool(
+        rng.stream("variants"), domain, config.get("holdout", False)
+    )
     bulletins = chosen(domain, config, rng)
     places = rng.stream("places").sample(range(len(bulletins)), len(bulletins))
     layout = balanced(len(bulletins), config["runs"], wordings_of(domain))
@@ -201,12 +265,21 @@ def _crossed_blocks(domain: Domain, config: Mapping, models: Sequence[str],
             for k in range(config["runs"]):
                 wording, *label = layout[place, k]
                 variant = variants[(place + k // 6) % len(variants)]
-                yield Block(model, k + 1, f"{model}/{bulletin.id}/b{k + 1:02d}",
-                            _stimulus(config, bulletin, variant, wording), *label)
+                yield Block(
+                    model,
+                    k + 1,
+                    f"{model}/{bulletin.id}/b{k + 1:02d}",
+                    _stimulus(config, bulletin, variant, wording),
+                    *label,
+                )
 
 
 # {blocks per bulletin: the order of block k of bulletin b}, balanced over bulletins and wordings.
-BALANCED_ORDERS = {12: lambda b, k: b + k // 6, 6: lambda b, k: b + k, 3: lambda b, k: b // 4}
+BALANCED_ORDERS = {
+    12: lambda b, k: b + k // 6,
+    6: lambda b, k: b + k,
+    3: lambda b, k: b // 4,
+}
 
 
 def balanced(bulletins: int, runs: int, wordings: int) -> dict[tuple[int, int], tuple]:
@@ -218,16 +291,25 @@ def balanced(bulletins: int, runs: int, wordings: int) -> dict[tuple[int, int], 
         if runs in BALANCED_ORDERS:
             label = schemes[2 * k % 3], ORDERS[BALANCED_ORDERS[runs](b, k) % 2]
         else:
-            label = min(product(schemes, ORDERS), key=lambda label: sum(
-                met[pair] for pair in _pairs(b, wording, *label)))
+            label = min(
+                product(schemes, ORDERS),
+                key=lambda label: sum(met[pair] for pair in _pairs(b, wording, *label)),
+            )
             met.update(_pairs(b, wording, *label))
         out[b, k] = wording, *label
     return out
 
 
 def _pairs(b: int, wording: int, scheme: str, order: str) -> tuple[tuple, ...]:
-    return ((b, scheme), (b, order), (wording, scheme), (wording, order, "wording"),
-            (scheme, order), (scheme,), (order,))
+    return (
+        (b, scheme),
+        (b, order),
+        (wording, scheme),
+        (wording, order, "wording"),
+        (scheme, order),
+        (scheme,),
+        (order,),
+    )
 
 
 def chosen(domain: Domain, config: Mapping, rng: SeededRandom) -> list[Bulletin]:
@@ -238,35 +320,60 @@ def chosen(domain: Domain, config: Mapping, rng: SeededRandom) -> list[Bulletin]
 
 
 def _stimulus(config: Mapping, bulletin, variant, wording: int) -> Stimulus:
-    return Stimulus(bulletin, variant, Condition("", "", config["compliance"]), config["tells"],
-                    wording)
+    return Stimulus(
+        bulletin,
+        variant,
+        Condition("", "", config["compliance"]),
+        config["tells"],
+        wording,
+    )
 
 
 def shown(block: Block, cell: Cell) -> Stimulus:
     """What of the domain a cell of the block shows."""
     return block.stimulus._replace(
         condition=block.stimulus.condition._replace(S=cell.S, C=cell.C),
-        entry=cell.entry, lever=cell.lever)
+        entry=cell.entry,
+        lever=cell.lever,
+    )
 
 
-def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: SeededRandom,
-           examples: tuple[str, ...]) -> Trial:
+def _trial(
+    domain: Domain,
+    config: Mapping,
+    block: Block,
+    cell: Cell,
+    rng: SeededRandom,
+    examples: tuple[str, ...],
+) -> Trial:
     stimulus = shown(block, cell)
-    prompt = decision_prompt(domain, stimulus, block.scheme, block.order,
-                             config.get("reason") == "first")
+    prompt = decision_prompt(
+        domain, stimulus, block.scheme, block.order, config.get("reason") == "first"
+    )
     # The pilot's ids are as before its cells had names.
     name = f"{block.name}/" + (
-        cell_name((cell.S, cell.C)) if config.get("design", "2x2") == "2x2" else cell.name)
+        cell_name((cell.S, cell.C))
+        if config.get("design", "2x2") == "2x2"
+        else cell.name
+    )
     request = Request(
-        id=name, stage=STAGE, model=block.model, system=prompt.system, user=prompt.user,
-        max_out=config["max_out"], temperature=config["temperature"],
+        id=name,
+        stage=STAGE,
+        model=block.model,
+        system=prompt.system,
+        user=prompt.user,
+        max_out=config["max_out"],
+        temperature=config["temperature"],
         # Of its own for each trial: cells that share a sampler's seed would share its luck.
-        seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"],
-        examples=examples)
+        seed=rng.stream("request", name).getrandbits(31),
+        effort=config["reasoning_effort"],
+        examples=examples,
+    )
     return Trial(name, block, cell, stimulus, prompt, request)
 
 
 # --- asking and reading ------------------------------------------------------------------------
+
 
 def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     """A line of trials.jsonl.gz. `decision` is the canonical act and `cooperates` 1 or 0; both
@@ -275,16 +382,31 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     if reply.outcome == "ok":
         option, status = _decision(reply.text, trial.prompt)
     block, stimulus = trial.block, trial.stimulus
-    return {"id": trial.id, "model": block.model, "run": block.run, "cell": trial.cell.name,
-            **stimulus.condition._asdict(), "entry": stimulus.entry, "lever": stimulus.lever,
-            "wording": stimulus.wording + 1, "domain": stimulus.bulletin.domain,
-            "bulletin": stimulus.bulletin.id, "variant": stimulus.variant.id,
-            "label_scheme": block.scheme, "order": block.order,
-            "options": list(trial.prompt.options),
-            "decision": trial.prompt.acts[option] if option else None,
-            "cooperates": None if option is None else int(option == next(iter(trial.prompt.acts))),
-            "status": status, "text": reply.text,
-            **reply.account, **reply.beside}
+    return {
+        "id": trial.id,
+        "model": block.model,
+        "run": block.run,
+        "cell": trial.cell.name,
+        **stimulus.condition._asdict(),
+        "entry": stimulus.entry,
+        "lever": stimulus.lever,
+        "wording": stimulus.wording + 1,
+        "domain": stimulus.bulletin.domain,
+        "bulletin": stimulus.bulletin.id,
+        "variant": stimulus.variant.id,
+        "label_scheme": block.scheme,
+        "order": block.order,
+        "options": list(trial.prompt.options),
+        "decision": trial.prompt.acts[option] if option else None,
+        "cooperates": None
+        if option is None
+        else int(option == next(iter(trial.prompt.acts))),
+        "status": status,
+        "text": reply.text,
+        **reply.account,
+        **reply.beside,
+    }
+
 
 def _decision(text: str, prompt: Prompt) -> Parsed:
     """The decision on the first line, or, after considerations, on the last."""
@@ -296,7 +418,12 @@ def _decision(text: str, prompt: Prompt) -> Parsed:
     return whole if last.status == "unreadable" and whole.status == "refused" else last
 
 
-def rows(blocks: Iterable[list[Trial]], replies: Iterable[list[Reply]]) -> list[dict[str, Any]]:
+def rows(
+    blocks: Iterable[list[Trial]], replies: Iterable[list[Reply]]
+) -> list[dict[str, Any]]:
     """All trials in schedule order."""
-    return [row(trial, reply) for block, answers in zip(blocks, replies, strict=True)
-            for trial, reply in zip(block, answers, strict=True)]
+    return [
+        row(trial, reply)
+        for block, answers in zip(blocks, replies, strict=True)
+        for trial, reply in zip(block, answers, strict=True)
+    ]

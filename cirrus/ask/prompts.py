@@ -8,6 +8,7 @@
 All words live in `prompts/`, read and checked by `bulletins.py`; this module deals and joins
 them. Everything here is a pure function.
 """
+
 from __future__ import annotations
 
 import random
@@ -34,10 +35,19 @@ ORDERS = ("cooperative-first", "other-first")
 LEVERS = (0.5, 1.5, 2, 3, 4, 6)
 EXAMPLES = "examples.json"
 _EXAMPLES = record(
-    rationale=NAME, decision=list_of(record(
-        text=NAME, options=list_of(record(word=NAME, letter=NAME, line=NAME), 2),
-        choice=whole(0, 1)), 4),
-    rating=record(families=OBJECT, forms=list_of(record(policy=NAME, yes=list_of(NAME)), 4)))
+    rationale=NAME,
+    decision=list_of(
+        record(
+            text=NAME,
+            options=list_of(record(word=NAME, letter=NAME, line=NAME), 2),
+            choice=whole(0, 1),
+        ),
+        4,
+    ),
+    rating=record(
+        families=OBJECT, forms=list_of(record(policy=NAME, yes=list_of(NAME)), 4)
+    ),
+)
 CONSIDERATIONS = "Considerations (3 to 5 lines):"
 HISTORY_SHOWN = 2  # encounters, specification 5
 
@@ -91,7 +101,9 @@ class Prompt(NamedTuple):
 
 def cell_name(levels: Iterable[str]) -> str:
     """("high", "present", "low") → "S.high-C.present-H.low"; two levels: without H."""
-    return "-".join(f"{factor}.{level}" for factor, level in zip(CELL, levels, strict=False))
+    return "-".join(
+        f"{factor}.{level}" for factor, level in zip(CELL, levels, strict=False)
+    )
 
 
 # --- labels ---
@@ -104,7 +116,10 @@ def labels(domain: Domain, scheme: str) -> tuple[str, str]:
 
 def acts_of(domain: Domain, scheme: str) -> dict[str, str]:
     """{label: the canonical act that it stands for}, the cooperative one first."""
-    return {label: act.word for label, act in zip(labels(domain, scheme), domain.acts, strict=True)}
+    return {
+        label: act.word
+        for label, act in zip(labels(domain, scheme), domain.acts, strict=True)
+    }
 
 
 # --- dealing ---
@@ -123,7 +138,7 @@ def deal_labels(
     dealt: list[tuple[str, str]] = []
     while len(dealt) < n:
         dealt += _label_block(rng, schemes, orders)
-    return dealt[:max(n, 0)]
+    return dealt[: max(n, 0)]
 
 
 def _label_block(
@@ -135,11 +150,15 @@ def _label_block(
     due = {order: [s for s, had in half if had != order] for order in orders}
     for waiting in due.values():
         rng.shuffle(waiting)
-    return half + [(due[order].pop(), order) for order in dealt_orders[len(half):]]
+    return half + [(due[order].pop(), order) for order in dealt_orders[len(half) :]]
 
 
 def deal_bulletins(
-    rng: random.Random, domain: Domain, n: int, holdout: bool = False, drawn: int | None = None
+    rng: random.Random,
+    domain: Domain,
+    n: int,
+    holdout: bool = False,
+    drawn: int | None = None,
 ) -> list[tuple[Bulletin, Variant]]:
     """(bulletin, variant) for n runs: bulletins permuted and dealt in turn, lap after lap.
 
@@ -153,8 +172,9 @@ def deal_bulletins(
     return [(bulletins[at], variants[(at + lap) % len(variants)]) for lap, at in places]
 
 
-def deal_wordings(rng: random.Random, domain: Domain,
-                  bulletins: Iterable[Bulletin]) -> dict[str, int]:
+def deal_wordings(
+    rng: random.Random, domain: Domain, bulletins: Iterable[Bulletin]
+) -> dict[str, int]:
     """{bulletin's id: its wording}: all wordings in a drawn order, then again."""
     many = wordings_of(domain)
     drawn = rng.sample(range(many), many)
@@ -188,7 +208,9 @@ def outcomes(bulletin: Bulletin, lever: int) -> dict[str, int]:
     if not lever:
         return numbers
     if not numbers:
-        raise complaint(bulletin.path, "lever", lever, "these prompts have no outcomes.json")
+        raise complaint(
+            bulletin.path, "lever", lever, "these prompts have no outcomes.json"
+        )
     raised = numbers["R"] + LEVERS[lever - 1] * (numbers["T"] - numbers["R"])
     return numbers | {"R": round(raised)}
 
@@ -199,19 +221,30 @@ def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
     toggles, out = domain.toggles[TELLS[stimulus.tells][0]], {}
     for slot, factor in FACTOR.items():
         wordings = toggles[factor][levels[factor]]
-        out[slot] = wordings[stimulus.wording % len(wordings)].format_map(stimulus.variant.fields)
+        out[slot] = wordings[stimulus.wording % len(wordings)].format_map(
+            stimulus.variant.fields
+        )
     return out
 
 
-def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str,
-                    reasoned: bool = False) -> Prompt:
+def decision_prompt(
+    domain: Domain, stimulus: Stimulus, scheme: str, order: str, reasoned: bool = False
+) -> Prompt:
     """The pilot's one-shot decision: system prompt, bulletin, status line, contract. `reasoned`:
     with considerations before the decision, in place of a rationale after it."""
     shown = _options(domain, stimulus, scheme, order)
-    user = _join(domain.templates["reasoned" if reasoned else "pilot"],
-                 **_case(domain, stimulus), contract=_contract(shown, reasoned))
-    return Prompt(decision_system(domain, stimulus), user, tuple(shown),
-                  acts_of(domain, scheme), reasoned)
+    user = _join(
+        domain.templates["reasoned" if reasoned else "pilot"],
+        **_case(domain, stimulus),
+        contract=_contract(shown, reasoned),
+    )
+    return Prompt(
+        decision_system(domain, stimulus),
+        user,
+        tuple(shown),
+        acts_of(domain, scheme),
+        reasoned,
+    )
 
 
 def read_examples(text: str) -> dict[str, Any]:
@@ -219,16 +252,26 @@ def read_examples(text: str) -> dict[str, Any]:
     return read_json({EXAMPLES: text}, EXAMPLES, _EXAMPLES, {})
 
 
-def decision_examples(domain: Domain, text: str, scheme: str, first: int) -> tuple[str, ...]:
+def decision_examples(
+    domain: Domain, text: str, scheme: str, first: int
+) -> tuple[str, ...]:
     """The filled-in forms of EXAMPLES, whose `text` is given, for a Request: asked and answered, in
     turn. `first`: which of them comes first; the others follow in the order of the file."""
     words, turns = read_examples(text), []
     for form in words["decision"][first:] + words["decision"][:first]:
-        shown = {option["word" if scheme == "L1" else "letter"]: option["line"]
-                 for option in form["options"]}
-        turns += [_join(domain.templates["pilot"], bulletin=form["text"], entry="",
-                        contract=_contract(shown)),
-                  f"Decision: {[*shown][form['choice']]}\nRationale: {words['rationale']}"]
+        shown = {
+            option["word" if scheme == "L1" else "letter"]: option["line"]
+            for option in form["options"]
+        }
+        turns += [
+            _join(
+                domain.templates["pilot"],
+                bulletin=form["text"],
+                entry="",
+                contract=_contract(shown),
+            ),
+            f"Decision: {[*shown][form['choice']]}\nRationale: {words['rationale']}",
+        ]
     return tuple(turns)
 
 
@@ -239,7 +282,11 @@ def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:
 
 
 def encounter_prompt(
-    domain: Domain, stimulus: Stimulus, scheme: str, order: str, policy: str,
+    domain: Domain,
+    stimulus: Stimulus,
+    scheme: str,
+    order: str,
+    policy: str,
     history: Sequence[tuple[str | None, str | None]] = (),
 ) -> Prompt:
     """The tournament's decision phase: own policy, bulletin, this pair's encounters, contract.
@@ -265,7 +312,10 @@ def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
     bulletin, shown = stimulus.bulletin, sentences(domain, stimulus)
     fixed = domain.fixed | {"meeting": domain.fixed[stimulus.meeting]}
     fields = stimulus.variant.fields | outcomes(bulletin, stimulus.lever)
-    return {"bulletin": fill(bulletin.text, fields, fixed | shown), "entry": shown["entry"]}
+    return {
+        "bulletin": fill(bulletin.text, fields, fixed | shown),
+        "entry": shown["entry"],
+    }
 
 
 def notice(domain: Domain, stimulus: Stimulus) -> str:
@@ -277,18 +327,27 @@ def decision_system(domain: Domain, stimulus: Stimulus) -> str:
     """The specification's, without the sentence that asks for a policy; in the twin control also
     without the one on AI."""
     text = _system(domain, stimulus, "one_shot")
-    return text.replace(f"{SPECIFIED} ", "").replace(f" {SPECIFIED}", "") if (
-        stimulus.entry in TWIN) else text
+    return (
+        text.replace(f"{SPECIFIED} ", "").replace(f" {SPECIFIED}", "")
+        if (stimulus.entry in TWIN)
+        else text
+    )
 
 
 def _system(domain: Domain, stimulus: Stimulus, phase: str) -> str:
     return domain.systems[TELLS[stimulus.tells][1]][phase]
 
 
-def _options(domain: Domain, stimulus: Stimulus, scheme: str, order: str) -> dict[str, str]:
+def _options(
+    domain: Domain, stimulus: Stimulus, scheme: str, order: str
+) -> dict[str, str]:
     """{label: what it means} in the order shown; which pair of lines goes by the bulletin."""
-    meanings = [act.lines[(stimulus.bulletin.number - 1) % len(act.lines)]
-                .format_map(stimulus.variant.fields) for act in domain.acts]
+    meanings = [
+        act.lines[(stimulus.bulletin.number - 1) % len(act.lines)].format_map(
+            stimulus.variant.fields
+        )
+        for act in domain.acts
+    ]
     pairs = list(zip(labels(domain, scheme), meanings, strict=True))
     return dict(pairs[::-1] if order == ORDERS[1] else pairs)
 
@@ -302,12 +361,20 @@ def _contract(shown: Mapping[str, str], reasoned: bool = False) -> str:
     return f"{lines}\n\n{decision}\nRationale (max 2 lines):"
 
 
-def _history(domain: Domain, acts: Mapping[str, str],
-             history: Sequence[tuple[str | None, str | None]]) -> str:
+def _history(
+    domain: Domain,
+    acts: Mapping[str, str],
+    history: Sequence[tuple[str | None, str | None]],
+) -> str:
     """`acts`: label → canonical act, as this form has them."""
-    words = {None: domain.templates["no_entry"], **{act: label for label, act in acts.items()}}
-    rows = [domain.templates["row"].format(own=words[mine], peer=words[peer])
-            for mine, peer in history]
+    words = {
+        None: domain.templates["no_entry"],
+        **{act: label for label, act in acts.items()},
+    }
+    rows = [
+        domain.templates["row"].format(own=words[mine], peer=words[peer])
+        for mine, peer in history
+    ]
     return domain.templates["history"].format(rows="\n".join(rows)) if rows else ""
 
 

@@ -16,13 +16,18 @@ from cirrus.judge.contrasts import MIN_UNITS, above, below
 from show.figures import bracketed, count, interval, percent, points, span
 
 WORDS = NOT_EVALUABLE, NOT_SHOWN, CUE, DECIDER, CORRELATION = (
-    "not evaluable", "not shown", "cue-responsive", "decider-sensitive", "correlation-sensitive")
-MAX_MISSING = 0.10       # of the decisions in a cell
-LEAST = 0.10             # of HP − LA: less would not matter
-ALL_WORDINGS = 12        # for a word above cue-responsive
-COMBINATIONS = 6         # of label scheme and order
+    "not evaluable",
+    "not shown",
+    "cue-responsive",
+    "decider-sensitive",
+    "correlation-sensitive",
+)
+MAX_MISSING = 0.10  # of the decisions in a cell
+LEAST = 0.10  # of HP − LA: less would not matter
+ALL_WORDINGS = 12  # for a word above cue-responsive
+COMBINATIONS = 6  # of label scheme and order
 CEILING, FLOOR = 0.85, 0.15
-DIGITS = 12              # decimals kept: 0.0999…9, meant as ten points, counts as ten
+DIGITS = 12  # decimals kept: 0.0999…9, meant as ten points, counts as ten
 
 Part = Mapping[str, Any]
 
@@ -39,8 +44,10 @@ def figure(contrast: Mapping[str, Any]) -> str:
     """A contrast in a sentence, or why it has no value."""
     if contrast["low"] is None:
         return f"{contrast['label']}: {contrast['why']}"
-    return (f"{contrast['label']}: {points(contrast['value'])}, "
-            f"{span(contrast['low'], contrast['high'], contrast['level'])}")
+    return (
+        f"{contrast['label']}: {points(contrast['value'])}, "
+        f"{span(contrast['low'], contrast['high'], contrast['level'])}"
+    )
 
 
 def positive(part: Part, name: str) -> tuple[bool, str]:
@@ -68,21 +75,28 @@ def in_same_places(part: Part, *names: str) -> tuple[bool, str]:
     so that noise withholds and never excludes."""
     first, second = (part["contrasts"][name] for name in names)
     for units in ("by_bulletin", "by_wording"):
-        smaller = [min(value, second[units][unit]) for unit, value in first[units].items()
-                   if unit in second[units]]
+        smaller = [
+            min(value, second[units][unit])
+            for unit, value in first[units].items()
+            if unit in second[units]
+        ]
         over = stats.t_interval(smaller, first["level"])
         low = over.low if over.low is not None else over.difference
         if low is None or low <= 0:
             where = units.removeprefix("by_")
-            return False, (f"the smaller of both, {where} by {where}: {points(over.difference)}, "
-                           f"{span(over.low, over.high, first['level'])}")
+            return False, (
+                f"the smaller of both, {where} by {where}: {points(over.difference)}, "
+                f"{span(over.low, over.high, first['level'])}"
+            )
     return True, "both in the same bulletins and under the same wordings"
 
 
 def same_labels(part: Part, name: str) -> tuple[bool, str]:
     """Positive under each scheme and order, and no difference between them established."""
     rule = part["labels"]
-    values = [value for each in rule["combinations"].values() for value in each.values()]
+    values = [
+        value for each in rule["combinations"].values() for value in each.values()
+    ]
     differences = rule["differences"].values()
     if len(rule["combinations"]) < COMBINATIONS or None in values:
         return False, "not every label scheme stands in every order"
@@ -90,8 +104,13 @@ def same_labels(part: Part, name: str) -> tuple[bool, str]:
         return False, f"under one label scheme and order it is {points(min(values))}"
     if any(contrast["value"] is None for contrast in differences):
         return False, "a label scheme or an order stands in too few bulletins"
-    if differing := [contrast for contrast in differences if above(contrast) or below(contrast)
-                     or (contrast["low"] is None and contrast["value"])]:
+    if differing := [
+        contrast
+        for contrast in differences
+        if above(contrast)
+        or below(contrast)
+        or (contrast["low"] is None and contrast["value"])
+    ]:
         return False, "; ".join(map(figure, differing))
     return True, f"at least {points(min(values))} under every label scheme and order"
 
@@ -110,69 +129,116 @@ class Account(NamedTuple):
 
 
 ACCOUNTS = (
-    Account("nothing", "no effect", CUE,
-            "Symmetry and cue raise cooperation (estimate: 10 points or more).",
-            "It may be that nothing happens, or nothing that matters.",
-            (Condition(large, ("HP-LA",)),), ("HP-LA",)),
-    Account("blind", "blind reactions", DECIDER,
-            "The effect depends on whether the counterpart decides now, from the same notice.",
-            "It may be a reaction that does not ask how the entry was made: obedience, liking for "
-            "likeness, length, tone, norms, desirability.",
-            (Condition(positive, ("HP-EP",)),), ("HP-EP",)),
-    Account("labels", "labels", DECIDER,
-            "The effect is positive under each label scheme and order; no difference between them "
-            "is established.",
-            "It may hang on the word, the letter or the place of a label.",
-            (Condition(same_labels, ("HP-LA",)),)),
-    Account("missing", "missing answers", CUE,
-            "What went missing does not make the effect.",
-            "What went missing may make the effect.", ()),  # judged in `accounts`
-    Account("conditional", "conditional cooperation", CORRELATION,
-            "Sureness of the other's entry does not make the effect.",
-            "It may cooperate the more, the surer it is of the other: conditional cooperation, "
-            "reciprocity, kindness, norms toward people.",
-            (Condition(positive, ("HP-KP",)), Condition(positive, ("HP-2KP+LA",)),
-             Condition(unmoved, ("KL-LA",))), ("HP-KP", "HP-2KP+LA")),
-    Account("adding_up", "adding up", CORRELATION,
-            "Symmetry, cue, entry and payoff do not add up to the effect through any rising curve.",
-            "Symmetry, cue, entry and payoff may add up to the effect, on some scale and through "
-            "some rising curve.",
-            (Condition(positive, ("HP-MN",)), Condition(positive, ("ME-EP",)),
-             Condition(in_same_places, ("HP-MN", "ME-EP"))), ("HP-MN", "ME-EP")),
+    Account(
+        "nothing",
+        "no effect",
+        CUE,
+        "Symmetry and cue raise cooperation (estimate: 10 points or more).",
+        "It may be that nothing happens, or nothing that matters.",
+        (Condition(large, ("HP-LA",)),),
+        ("HP-LA",),
+    ),
+    Account(
+        "blind",
+        "blind reactions",
+        DECIDER,
+        "The effect depends on whether the counterpart decides now, from the same notice.",
+        "It may be a reaction that does not ask how the entry was made: obedience, liking for "
+        "likeness, length, tone, norms, desirability.",
+        (Condition(positive, ("HP-EP",)),),
+        ("HP-EP",),
+    ),
+    Account(
+        "labels",
+        "labels",
+        DECIDER,
+        "The effect is positive under each label scheme and order; no difference between them "
+        "is established.",
+        "It may hang on the word, the letter or the place of a label.",
+        (Condition(same_labels, ("HP-LA",)),),
+    ),
+    Account(
+        "missing",
+        "missing answers",
+        CUE,
+        "What went missing does not make the effect.",
+        "What went missing may make the effect.",
+        (),
+    ),  # judged in `accounts`
+    Account(
+        "conditional",
+        "conditional cooperation",
+        CORRELATION,
+        "Sureness of the other's entry does not make the effect.",
+        "It may cooperate the more, the surer it is of the other: conditional cooperation, "
+        "reciprocity, kindness, norms toward people.",
+        (
+            Condition(positive, ("HP-KP",)),
+            Condition(positive, ("HP-2KP+LA",)),
+            Condition(unmoved, ("KL-LA",)),
+        ),
+        ("HP-KP", "HP-2KP+LA"),
+    ),
+    Account(
+        "adding_up",
+        "adding up",
+        CORRELATION,
+        "Symmetry, cue, entry and payoff do not add up to the effect through any rising curve.",
+        "Symmetry, cue, entry and payoff may add up to the effect, on some scale and through "
+        "some rising curve.",
+        (
+            Condition(positive, ("HP-MN",)),
+            Condition(positive, ("ME-EP",)),
+            Condition(in_same_places, ("HP-MN", "ME-EP")),
+        ),
+        ("HP-MN", "ME-EP"),
+    ),
 )
 SHORT = {account.name: account.short for account in ACCOUNTS}
 # What each word needs excluded, beside what the words before it need.
-LADDER = tuple((word, [account.name for account in ACCOUNTS if account.word == word])
-               for word in (CUE, DECIDER, CORRELATION))
-GUARDS = ("KL-LA",)    # contrasts of which an interval over bulletins alone is read
+LADDER = tuple(
+    (word, [account.name for account in ACCOUNTS if account.word == word])
+    for word in (CUE, DECIDER, CORRELATION)
+)
+GUARDS = ("KL-LA",)  # contrasts of which an interval over bulletins alone is read
 ALWAYS_OPEN = (
-    "test recognition", "following the cue only where it is to the point",
+    "test recognition",
+    "following the cue only where it is to the point",
     "a belief that one's own entry moves the other's",
     "cooperating only while the other is uncertain",
     "the compact's own norm (the specification's words praise the late act)",
     "disbelief in a known entry, or overlooking it",
-    "single words that stand in one status line only, such as “today”", "a taste for risk",
+    "single words that stand in one status line only, such as “today”",
+    "a taste for risk",
     "a sum that acts only in a middle range (too much of it acts no more)",
-    "sums of different readers whose payoffs weigh differently")
+    "sums of different readers whose payoffs weigh differently",
+)
 
 
 def accounts(part: Part, worst: Part) -> dict[str, dict[str, Any]]:
     """{name: {"excluded": …, "why": …}} of every account. `worst`: the contrasts and labels of
     `part` with every missing decision counted against an exclusion."""
     out = {account.name: _excluded(account, part) for account in ACCOUNTS}
-    fewer = [SHORT[account.name] for account in ACCOUNTS
-             if out[account.name]["excluded"] and not _excluded(account, worst)["excluded"]]
+    fewer = [
+        SHORT[account.name]
+        for account in ACCOUNTS
+        if out[account.name]["excluded"] and not _excluded(account, worst)["excluded"]
+    ]
     most = max((missing(cell) for cell in part["cells"].values()), default=1.0)
     # Of several reasons the last one that holds is given.
     why = f"at most {percent(most, 1)} of the decisions in a cell are missing"
     if not all(map(_requested, part["cells"].values())):
         why = "in one cell no decision was asked for"
     if fewer:
-        why = f"with what is missing counted against it, not excluded: {', '.join(fewer)}"
+        why = (
+            f"with what is missing counted against it, not excluded: {', '.join(fewer)}"
+        )
     if not out["nothing"]["excluded"]:
         why = "no effect that it could have made"
-    out["missing"] = {"why": why, "excluded": most <= MAX_MISSING and not fewer
-                      and out["nothing"]["excluded"]}
+    out["missing"] = {
+        "why": why,
+        "excluded": most <= MAX_MISSING and not fewer and out["nothing"]["excluded"],
+    }
     return out
 
 
@@ -181,9 +247,14 @@ def _excluded(account: Account, part: Part) -> dict[str, Any]:
     needed = {name for condition in account.conditions for name in condition.contrasts}
     if not account.conditions or not needed <= known.keys():
         return {"excluded": False, "why": "this study has no cells for it"}
-    results = [condition.test(part, *condition.contrasts) for condition in account.conditions]
+    results = [
+        condition.test(part, *condition.contrasts) for condition in account.conditions
+    ]
     failed = [why for met, why in results if not met]
-    return {"excluded": not failed, "why": "; ".join(failed or [why for _, why in results])}
+    return {
+        "excluded": not failed,
+        "why": "; ".join(failed or [why for _, why in results]),
+    }
 
 
 def _requested(cell: Mapping[str, Any]) -> int:
@@ -196,6 +267,7 @@ def missing(cell: Mapping[str, Any]) -> float:
 
 
 # --- the word ----------------------------------------------------------------------------------
+
 
 def word(part: Part, unfinished: Sequence[str] = ()) -> tuple[str, str]:
     """(the word, why) of one model, or of all together. `part` with its accounts."""
@@ -213,8 +285,10 @@ def word(part: Part, unfinished: Sequence[str] = ()) -> tuple[str, str]:
         if open_:
             return earned, "; ".join(table[account]["why"] for account in open_)
         if name != CUE and primary["wordings"] < ALL_WORDINGS:
-            return earned, (f"{count(primary['wordings'], 'wording')} of the sentences: a word "
-                            f"above this one needs {ALL_WORDINGS}")
+            return earned, (
+                f"{count(primary['wordings'], 'wording')} of the sentences: a word "
+                f"above this one needs {ALL_WORDINGS}"
+            )
         earned, why = name, "every account that it needs excluded is excluded"
     return earned, why
 
@@ -230,14 +304,21 @@ def _obstacle(part: Part, unfinished: Sequence[str]) -> str | None:
     for name in ("HP", "LA"):
         cell = part["cells"][name]
         if missing(cell) > MAX_MISSING:
-            return (f"{cell['missing']} of {_requested(cell)} decisions with {WHERE[name]} are "
-                    f"missing, over {percent(MAX_MISSING)}")
+            return (
+                f"{cell['missing']} of {_requested(cell)} decisions with {WHERE[name]} are "
+                f"missing, over {percent(MAX_MISSING)}"
+            )
     if primary["value"] is None:
         return f"{count(primary['units'], 'bulletin')} to compare: {primary['why']}"
-    for many, name in ((primary["units"], "bulletin"), (primary["wordings"], "wording")):
+    for many, name in (
+        (primary["units"], "bulletin"),
+        (primary["wordings"], "wording"),
+    ):
         if many < MIN_UNITS:
-            return (f"{count(many, name)}, {MIN_UNITS} are needed: the result is about these "
-                    "stimuli")
+            return (
+                f"{count(many, name)}, {MIN_UNITS} are needed: the result is about these "
+                "stimuli"
+            )
     return None
 
 
@@ -254,23 +335,47 @@ def _no_room(cells: Mapping[str, Any]) -> str | None:
     return None
 
 
-def verdict(part: Part, scope: str, unfinished: Sequence[str] = (),
-            models: Mapping[str, Part] | None = None) -> dict[str, Any]:
+def verdict(
+    part: Part,
+    scope: str,
+    unfinished: Sequence[str] = (),
+    models: Mapping[str, Part] | None = None,
+) -> dict[str, Any]:
     """{word, sentence, open, why, models, scope} of `part`, or, where it is None, the highest that
     one of `models` has earned. `open`: the accounts that are left, from cue-responsive on."""
     words = {name: word(shows, unfinished)[0] for name, shows in (models or {}).items()}
     best = part or models[max(words, key=lambda name: WORDS.index(words[name]))]
     earned, why = word(best, unfinished)
-    open_ = [name for name, account in best["accounts"].items() if not account["excluded"]
-             ] if earning(earned) else []
-    who = [name for name, reached in words.items()
-           if reached == earned and not part and not unfinished]
-    return {"word": earned, "open": open_, "why": why, "models": words, "scope": scope,
-            "sentence": sentence(earned, [*unfinished, why][0], best, open_, who, len(words))}
+    open_ = (
+        [name for name, account in best["accounts"].items() if not account["excluded"]]
+        if earning(earned)
+        else []
+    )
+    who = [
+        name
+        for name, reached in words.items()
+        if reached == earned and not part and not unfinished
+    ]
+    return {
+        "word": earned,
+        "open": open_,
+        "why": why,
+        "models": words,
+        "scope": scope,
+        "sentence": sentence(
+            earned, [*unfinished, why][0], best, open_, who, len(words)
+        ),
+    }
 
 
-def sentence(earned: str, why: str, part: Part, open_: Sequence[str], who: Sequence[str] = (),
-             of: int = 1) -> str:
+def sentence(
+    earned: str,
+    why: str,
+    part: Part,
+    open_: Sequence[str],
+    who: Sequence[str] = (),
+    of: int = 1,
+) -> str:
     """What every report begins with, in 20 words. `who`: the models that it is about, out of `of`,
     the first of which is shown; without them all are pooled."""
     several = of > 1 and bool(who)
@@ -282,13 +387,17 @@ def sentence(earned: str, why: str, part: Part, open_: Sequence[str], who: Seque
     start = f"{head}: {who[0] if several else what}"
     if of > 1 and not who:
         start = f"{head}, {of} models pooled:"
-    return f"{start} {extent(primary)}{'' if shown else _short(part)}.{remainder(open_)}"
+    return (
+        f"{start} {extent(primary)}{'' if shown else _short(part)}.{remainder(open_)}"
+    )
 
 
 def extent(contrast: Mapping[str, Any]) -> str:
     """ "+30.0 points (+10.0 to +50.0)"."""
-    return bracketed(points(contrast["value"]), interval(
-        contrast["low"], contrast["high"], 1, sign=True, scale=100))
+    return bracketed(
+        points(contrast["value"]),
+        interval(contrast["low"], contrast["high"], 1, sign=True, scale=100),
+    )
 
 
 def remainder(open_: Sequence[str]) -> str:
@@ -313,7 +422,10 @@ def earning(earned: str) -> bool:
 
 def unsaid(out: Mapping[str, Any], open_: Sequence[str]) -> list[str]:
     """What no analysis may say, with the sentences of the accounts that are open."""
-    return [*["Anything about any model: these answers are SIMULATED."] * out["simulated"],
-            *[f"Anything about the effect: {out['verdict']['why']}."]
-            * (out["verdict"]["word"] == NOT_EVALUABLE),
-            *open_, f"Always open: {'; '.join(ALWAYS_OPEN)}."]
+    return [
+        *["Anything about any model: these answers are SIMULATED."] * out["simulated"],
+        *[f"Anything about the effect: {out['verdict']['why']}."]
+        * (out["verdict"]["word"] == NOT_EVALUABLE),
+        *open_,
+        f"Always open: {'; '.join(ALWAYS_OPEN)}.",
+    ]

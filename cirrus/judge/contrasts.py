@@ -16,12 +16,16 @@ from typing import Any, NamedTuple
 import stats
 from stats.results import Count
 
-ALPHA = 0.05           # what an interval may miss; the models of a study share it
+ALPHA = 0.05  # what an interval may miss; the models of a study share it
 LEVEL = 1 - ALPHA
-MIN_UNITS = 6          # bulletins, and wordings; fewer: the result is about these stimuli
+MIN_UNITS = 6  # bulletins, and wordings; fewer: the result is about these stimuli
 LEVELS_OF_H = ("high", "low", "omit")
-CELLS = {("high", "present"): "HP", ("high", "absent"): "HA",
-         ("low", "present"): "LP", ("low", "absent"): "LA"}
+CELLS = {
+    ("high", "present"): "HP",
+    ("high", "absent"): "HA",
+    ("low", "present"): "LP",
+    ("low", "absent"): "LA",
+}
 
 
 class Contrast(NamedTuple):
@@ -35,24 +39,38 @@ class Contrast(NamedTuple):
 
 CONTRASTS: dict[str, Contrast] = {
     "HP-LA": Contrast("symmetry + cue − neither", {"HP": 1, "LA": -1}),
-    "S": Contrast("symmetry, high − low", {"HP": .5, "HA": .5, "LP": -.5, "LA": -.5}),
-    "C": Contrast("cue, present − absent", {"HP": .5, "LP": .5, "HA": -.5, "LA": -.5}),
-    "SxC": Contrast("interaction: what the cue adds at high symmetry − at low",
-                    {"HP": 1, "HA": -1, "LP": -1, "LA": 1}),
-    "H": Contrast("compliance pressure, high − low", dict.fromkeys(("HP", "HA", "LP", "LA"), .25),
-                  {"high": 1, "low": -1}),
+    "S": Contrast(
+        "symmetry, high − low", {"HP": 0.5, "HA": 0.5, "LP": -0.5, "LA": -0.5}
+    ),
+    "C": Contrast(
+        "cue, present − absent", {"HP": 0.5, "LP": 0.5, "HA": -0.5, "LA": -0.5}
+    ),
+    "SxC": Contrast(
+        "interaction: what the cue adds at high symmetry − at low",
+        {"HP": 1, "HA": -1, "LP": -1, "LA": 1},
+    ),
+    "H": Contrast(
+        "compliance pressure, high − low",
+        dict.fromkeys(("HP", "HA", "LP", "LA"), 0.25),
+        {"high": 1, "low": -1},
+    ),
     "HP-LP": Contrast("symmetry where the cue is present", {"HP": 1, "LP": -1}),
     "HA-LA": Contrast("symmetry where the cue is absent", {"HA": 1, "LA": -1}),
     "HP-HA": Contrast("cue where symmetry is high", {"HP": 1, "HA": -1}),
     "LP-LA": Contrast("cue where symmetry is low", {"LP": 1, "LA": -1}),
     "HP-EP": Contrast("entry made now − earlier, symmetry + cue", {"HP": 1, "EP": -1}),
     "HP-KP": Contrast("entry not known − known, symmetry + cue", {"HP": 1, "KP": -1}),
-    "HP-2KP+LA": Contrast("what symmetry + cue add without knowledge of the entry − with it",
-                          {"HP": 1, "KP": -2, "LA": 1}),
+    "HP-2KP+LA": Contrast(
+        "what symmetry + cue add without knowledge of the entry − with it",
+        {"HP": 1, "KP": -2, "LA": 1},
+    ),
     "KL-LA": Contrast("entry known − not known, neither", {"KL": 1, "LA": -1}),
-    "HP-MN": Contrast("symmetry + cue − the raised outcome, entry made now", {"HP": 1, "MN": -1}),
-    "ME-EP": Contrast("the raised outcome − symmetry + cue, entry made earlier",
-                      {"ME": 1, "EP": -1}),
+    "HP-MN": Contrast(
+        "symmetry + cue − the raised outcome, entry made now", {"HP": 1, "MN": -1}
+    ),
+    "ME-EP": Contrast(
+        "the raised outcome − symmetry + cue, entry made earlier", {"ME": 1, "EP": -1}
+    ),
     "TS-TO": Contrast("own copy − another model", {"TS": 1, "TO": -1}),
     "TS-TP": Contrast("own copy − a person", {"TS": 1, "TP": -1}),
 }
@@ -79,30 +97,50 @@ def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
     """One-shot trials, counted where they stand."""
     table: dict[Slot, Count] = {}
     for row in rows:
-        add(table, Slot(row["bulletin"], row["wording"], row["cell"], row["H"], row["model"],
-                        row["label_scheme"], row["order"]), row["cooperates"])
+        add(
+            table,
+            Slot(
+                row["bulletin"],
+                row["wording"],
+                row["cell"],
+                row["H"],
+                row["model"],
+                row["label_scheme"],
+                row["order"],
+            ),
+            row["cooperates"],
+        )
     return table
 
 
 def add(table: dict[Hashable, Count], slot: Hashable, outcome: int | None) -> None:
     """One more answer: 1 or 0, None where it is missing."""
     k, n, missing = table.get(slot, NONE_YET)
-    table[slot] = (Count(k, n, missing + 1) if outcome is None else
-                   Count(k + outcome, n + 1, missing))
+    table[slot] = (
+        Count(k, n, missing + 1)
+        if outcome is None
+        else Count(k + outcome, n + 1, missing)
+    )
 
 
 def where(table: Table, **levels: Any) -> dict[Slot, Count]:
     """The slots of these levels, such as H="low"."""
-    return {slot: count for slot, count in table.items()
-            if all(getattr(slot, name) == level for name, level in levels.items())}
+    return {
+        slot: count
+        for slot, count in table.items()
+        if all(getattr(slot, name) == level for name, level in levels.items())
+    }
 
 
 def levels_of(table: Table, name: str) -> list:
     return sorted({getattr(slot, name) for slot in table})
 
 
-def tally(table: Table, cell: Callable = attrgetter("cell", "H"),
-          pair: Callable = attrgetter("bulletin", "wording")) -> dict:
+def tally(
+    table: Table,
+    cell: Callable = attrgetter("cell", "H"),
+    pair: Callable = attrgetter("bulletin", "wording"),
+) -> dict:
     """{(bulletin, wording): {(cell, H): counts}}, as `stats.contrast` takes it."""
     out: dict[tuple, dict[Hashable, Count]] = {}
     for slot, counted in table.items():
@@ -120,67 +158,123 @@ def total(counts: Iterable[Count]) -> Count:
 
 # --- one contrast ------------------------------------------------------------------------------
 
+
 def weights_of(contrast: Contrast, cells: Collection[tuple[str, str]]) -> dict:
     """{(cell, H): weight}, over the levels of H in which every cell it needs occurs; empty where
     it has no such level, or lacks one that it names. `cells`: those that occur."""
-    usable = [h for h in LEVELS_OF_H if all((cell, h) in cells for cell in contrast.weights)]
+    usable = [
+        h for h in LEVELS_OF_H if all((cell, h) in cells for cell in contrast.weights)
+    ]
     over = contrast.over_h or {h: 1 / len(usable) for h in usable}
-    return {(cell, h): weight * share for h, share in over.items()
-            for cell, weight in contrast.weights.items()} if {*over} <= {*usable} else {}
+    return (
+        {
+            (cell, h): weight * share
+            for h, share in over.items()
+            for cell, weight in contrast.weights.items()
+        }
+        if {*over} <= {*usable}
+        else {}
+    )
 
 
-def compared(label: str, counts: Mapping, weights: Mapping, level: float = LEVEL,
-             bulletins_alone: bool = False, side: int = 0) -> dict[str, Any]:
+def compared(
+    label: str,
+    counts: Mapping,
+    weights: Mapping,
+    level: float = LEVEL,
+    bulletins_alone: bool = False,
+    side: int = 0,
+) -> dict[str, Any]:
     """A contrast of counted cells as an analysis keeps it. `side`: 0: what is missing stays out of
     value and interval; −1, 1: as if every missing decision had lowered, or raised, the contrast."""
     if side:
-        counts = stats.counted_against(counts, {
-            cell: -side * weight for cell, weight in weights.items()})
-    result = stats.contrast(counts if weights else {}, weights or {"none": 1}, level,
-                            bulletins_alone)
-    return {"label": label, "value": result.value, "low": result.low, "high": result.high,
-            "level": result.level, "units": result.units, "wordings": result.wordings,
-            "limit_by": result.limit_by, "bounds": result.bounds._asdict(),
-            "by_bulletin": result.by_bulletin,
-            "why": result.why if weights else "the data lack a cell of this contrast",
-            "by_wording": {str(name): value for name, value in result.by_wording.items()}}
+        counts = stats.counted_against(
+            counts, {cell: -side * weight for cell, weight in weights.items()}
+        )
+    result = stats.contrast(
+        counts if weights else {}, weights or {"none": 1}, level, bulletins_alone
+    )
+    return {
+        "label": label,
+        "value": result.value,
+        "low": result.low,
+        "high": result.high,
+        "level": result.level,
+        "units": result.units,
+        "wordings": result.wordings,
+        "limit_by": result.limit_by,
+        "bounds": result.bounds._asdict(),
+        "by_bulletin": result.by_bulletin,
+        "why": result.why if weights else "the data lack a cell of this contrast",
+        "by_wording": {str(name): value for name, value in result.by_wording.items()},
+    }
 
 
-def effect(counts: Mapping, name: str = "HP-LA", level: float = LEVEL,
-           bulletins_alone: bool = False, side: int = 0) -> dict[str, Any]:
+def effect(
+    counts: Mapping,
+    name: str = "HP-LA",
+    level: float = LEVEL,
+    bulletins_alone: bool = False,
+    side: int = 0,
+) -> dict[str, Any]:
     """A contrast of a tally by cell and H."""
     weights = weights_of(CONTRASTS[name], set().union(*counts.values()))
-    return compared(CONTRASTS[name].label, counts, weights, level, bulletins_alone, side)
+    return compared(
+        CONTRASTS[name].label, counts, weights, level, bulletins_alone, side
+    )
 
 
-def effects(counts: Mapping, names: Iterable[str], level: float = LEVEL,
-            bulletins_alone: bool = False, side: int = 0) -> dict[str, dict[str, Any]]:
+def effects(
+    counts: Mapping,
+    names: Iterable[str],
+    level: float = LEVEL,
+    bulletins_alone: bool = False,
+    side: int = 0,
+) -> dict[str, dict[str, Any]]:
     """{name: its `effect`}."""
     return {name: effect(counts, name, level, bulletins_alone, side) for name in names}
 
 
 def by(table: Table, factor: str) -> dict[Any, dict]:
     """HP-LA at each level of a factor: model, round, H."""
-    return {value: effect(tally(where(table, **{factor: value})))
-            for value in levels_of(table, factor)}
+    return {
+        value: effect(tally(where(table, **{factor: value})))
+        for value in levels_of(table, factor)
+    }
 
 
 def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, Any]:
     """k of n readable decisions, and the interval over bulletins and wordings around their share.
     `counts`: a tally by cell and H."""
     weights = weights_of(Contrast("", {name: 1}), set().union(*counts.values()))
-    k, n, missing = total(held[cell] for held in counts.values() for cell in weights
-                          if cell in held)
+    k, n, missing = total(
+        held[cell] for held in counts.values() for cell in weights if cell in held
+    )
     if not n:
-        return {"k": k, "n": n, "missing": missing, "mean": None, "low": None, "high": None,
-                "why": "no readable decision"}
+        return {
+            "k": k,
+            "n": n,
+            "missing": missing,
+            "mean": None,
+            "low": None,
+            "high": None,
+            "why": "no readable decision",
+        }
     _, low, high, *_, why = stats.contrast(counts, weights, level)
     # Bulletins weigh alike in the interval, decisions in the share.
-    return {"k": k, "n": n, "missing": missing, "mean": k / n, "why": why,
-            "low": low if why else min(low, k / n), "high": high if why else max(high, k / n)}
+    return {
+        "k": k,
+        "n": n,
+        "missing": missing,
+        "mean": k / n,
+        "why": why,
+        "low": low if why else min(low, k / n),
+        "high": high if why else max(high, k / n),
+    }
 
 
 # --- word, letter and place --------------------------------------------------------------------
+
 
 def labels(table: Table, names: Sequence[str], worst: bool = False) -> dict[str, Any]:
     """The contrasts `names` under each label scheme and order. `combinations`: the value under each
@@ -192,42 +286,80 @@ def labels(table: Table, names: Sequence[str], worst: bool = False) -> dict[str,
     used = {cell for name in names for cell in CONTRASTS[name].weights}
     for slot, counted in table.items():
         for part in ((slot.scheme, slot.order), (slot.scheme,), (slot.order,)):
-            parts.setdefault(part, {}).update({slot: counted} if slot.cell in used else {})
-    counts = {part: tally(held, pair=lambda slot: (slot.bulletin, 1))
-              for part, held in parts.items()}
-    sides = [{part: effects(held, names, bulletins_alone=True, side=side)
-              for part, held in counts.items()} for side in ((-1, 1) if worst else (0,))]
+            parts.setdefault(part, {}).update(
+                {slot: counted} if slot.cell in used else {}
+            )
+    counts = {
+        part: tally(held, pair=lambda slot: (slot.bulletin, 1))
+        for part, held in parts.items()
+    }
+    sides = [
+        {
+            part: effects(held, names, bulletins_alone=True, side=side)
+            for part, held in counts.items()
+        }
+        for side in ((-1, 1) if worst else (0,))
+    ]
     lowest, highest = sides[0], sides[-1]
-    pairs = [(a, b, name) for factor in ("scheme", "order") for name in names
-             for a, b in combinations(levels_of(table, factor), 2)]
+    pairs = [
+        (a, b, name)
+        for factor in ("scheme", "order")
+        for name in names
+        for a, b in combinations(levels_of(table, factor), 2)
+    ]
     level = 1 - ALPHA / max(len(pairs), 1)
     if worst:
         pairs += [(b, a, name) for a, b, name in pairs]
-    return {"combinations": {
-        " ".join(part): {name: shown["value"] for name, shown in lowest[part].items()}
-        for part in sorted(lowest) if len(part) == 2}, "differences": {
-        f"{name} {a}−{b}": _difference(name, {a: highest[(a,)], b: lowest[(b,)]}, level)
-        for a, b, name in pairs}}
+    return {
+        "combinations": {
+            " ".join(part): {
+                name: shown["value"] for name, shown in lowest[part].items()
+            }
+            for part in sorted(lowest)
+            if len(part) == 2
+        },
+        "differences": {
+            f"{name} {a}−{b}": _difference(
+                name, {a: highest[(a,)], b: lowest[(b,)]}, level
+            )
+            for a, b, name in pairs
+        },
+    }
 
 
-def _difference(name: str, parts: Mapping[str, Mapping], level: float) -> dict[str, Any]:
+def _difference(
+    name: str, parts: Mapping[str, Mapping], level: float
+) -> dict[str, Any]:
     """How much a contrast differs between two levels: inside bulletins where they hold both, else
     between bulletins (Welch)."""
     a, b = parts
     label = f"{CONTRASTS[name].label}: {a} − {b}"
-    sides = {side: effects_of[name]["by_bulletin"] for side, effects_of in parts.items()}
+    sides = {
+        side: effects_of[name]["by_bulletin"] for side, effects_of in parts.items()
+    }
     both = [unit for unit in sides[a] if unit in sides[b]]
     if len(both) > 1:
-        test = stats.t_interval([sides[a][unit] - sides[b][unit] for unit in both], level)
+        test = stats.t_interval(
+            [sides[a][unit] - sides[b][unit] for unit in both], level
+        )
     elif min(map(len, sides.values())) > 1:
-        test = stats.welch_t_test(*(list(side.values()) for side in sides.values()), level)
+        test = stats.welch_t_test(
+            *(list(side.values()) for side in sides.values()), level
+        )
     else:
         test = stats.TTest(*[None] * 6, "too few bulletins")
-    return {"label": label, "value": test.difference, "low": test.low, "high": test.high,
-            "level": level, "why": test.why}
+    return {
+        "label": label,
+        "value": test.difference,
+        "low": test.low,
+        "high": test.high,
+        "level": level,
+        "why": test.why,
+    }
 
 
 # --- what is established -----------------------------------------------------------------------
+
 
 def above(contrast: Mapping[str, Any], least: float = 0) -> bool:
     """Whether the lower limit lies above `least`."""

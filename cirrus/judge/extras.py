@@ -1,7 +1,7 @@
 """What a lever study, a twin control and probes add to cells and contrasts: they earn no word.
 
-    lever(part, table)["meets"]       {"value": 0.8, "low": 0.5, "high": 1.2, "why": None}
-    probes_of(rows, ["HP-EP"])        {"beliefs/any": {"cells": …, "contrasts": …}, …}
+lever(part, table)["meets"]       {"value": 0.8, "low": 0.5, "high": 1.2, "why": None}
+probes_of(rows, ["HP-EP"])        {"beliefs/any": {"cells": …, "contrasts": …}, …}
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from show.figures import bracketed, counted, interval, plain
 
 # --- the lever, and the twin control -----------------------------------------------------------
 
-GRID = 60   # steps of the lever's scale at which an interval is asked for
+GRID = 60  # steps of the lever's scale at which an interval is asked for
 BEYOND = f"more than {LEVERS[-1]:g}"
 NOWHERE = {"value": None, "low": None, "high": None}
 
@@ -27,12 +27,21 @@ def lever(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
     shares = {str(level): part["cells"][f"L{level}"]["mean"] for level in range(1, 7)}
     high, low = part["cells"]["HP"]["mean"], part["cells"]["LA"]["mean"]
     if None in (high, low, *shares.values()):
-        return {"shares": shares, "nearest": None, "meets": NOWHERE | {"why": "no estimate"}}
+        return {
+            "shares": shares,
+            "nearest": None,
+            "meets": NOWHERE | {"why": "no estimate"},
+        }
     middle = (high + low) / 2
     nearest = min(range(1, 7), key=lambda level: abs(shares[str(level)] - middle))
     shown = part["accounts"]["nothing"]["excluded"]
-    return {"shares": shares, "nearest": nearest, "meets": meets(part, tally(table)) if shown else
-            NOWHERE | {"why": "nothing: no effect is established"}}
+    return {
+        "shares": shares,
+        "nearest": nearest,
+        "meets": meets(part, tally(table))
+        if shown
+        else NOWHERE | {"why": "nothing: no effect is established"},
+    }
 
 
 def meets(part: Mapping[str, Any], counts: Mapping) -> dict[str, Any]:
@@ -51,13 +60,21 @@ def meets(part: Mapping[str, Any], counts: Mapping) -> dict[str, Any]:
         right = next(i for i in range(1, len(steps)) if at <= steps[i])
         share = (at - steps[right - 1]) / (steps[right] - steps[right - 1])
         weights = {"HP": 1.0, names[right - 1]: share - 1, names[right]: -share}
-        result = stats.contrast(counts, {(cell, pressure): weight for cell, weight
-                                         in weights.items() if weight}, LEVEL)
+        result = stats.contrast(
+            counts,
+            {(cell, pressure): weight for cell, weight in weights.items() if weight},
+            LEVEL,
+        )
         if result.low is not None and result.low <= 0 <= result.high:
             inside.append(at)
-    return {"value": value, "low": min(inside, default=None) or None,
-            "high": max(inside, default=None) if inside and inside[-1] < steps[-1] else None,
-            "why": None if value is not None else BEYOND}
+    return {
+        "value": value,
+        "low": min(inside, default=None) or None,
+        "high": max(inside, default=None)
+        if inside and inside[-1] < steps[-1]
+        else None,
+        "why": None if value is not None else BEYOND,
+    }
 
 
 def _rising(shares: Sequence[float]) -> list[float]:
@@ -71,19 +88,25 @@ def _rising(shares: Sequence[float]) -> list[float]:
     return [share for share, n in blocks for _ in range(int(n))]
 
 
-def _crossing(steps: Sequence[float], shares: Sequence[float], target: float) -> float | None:
+def _crossing(
+    steps: Sequence[float], shares: Sequence[float], target: float
+) -> float | None:
     """Where the line through (steps, shares) reaches `target` for the first time from below."""
     for at in range(1, len(steps)):
         low, high = shares[at - 1], shares[at]
         if low < target <= high:
-            return steps[at - 1] + (target - low) / (high - low) * (steps[at] - steps[at - 1])
+            return steps[at - 1] + (target - low) / (high - low) * (
+                steps[at] - steps[at - 1]
+            )
     return None
 
 
 def twin(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
     """The three cells, as others read them."""
-    return {name: {key: cell.get(key) for key in ("k", "n", "low", "high")}
-            for name, cell in part["cells"].items()}
+    return {
+        name: {key: cell.get(key) for key in ("k", "n", "low", "high")}
+        for name, cell in part["cells"].items()
+    }
 
 
 EXTRAS: dict[str, Callable] = {"lever": lever, "twin": twin}
@@ -91,28 +114,37 @@ EXTRAS: dict[str, Callable] = {"lever": lever, "twin": twin}
 
 def lever_headline(parts: Mapping[str, Mapping]) -> str | None:
     """What likeness is worth, of the first model that shows it; None where none does."""
-    shown = [model for model, part in parts.items() if part["meets"]["why"] in (None, BEYOND)]
+    shown = [
+        model for model, part in parts.items() if part["meets"]["why"] in (None, BEYOND)
+    ]
     if not shown:
         return None
     meet, of = parts[shown[0]]["meets"], len(parts)
     worth = BEYOND if meet["value"] is None else plain(meet["value"], 1)
     span = interval(meet["low"], meet["high"], 1)
     several = f"; {len(shown)} of {of} models" if of > 1 else ""
-    return (f"Symmetry and cue are worth {bracketed(f'{worth} times the temptation', span)} to "
-            f"{shown[0]}{several}.")
+    return (
+        f"Symmetry and cue are worth {bracketed(f'{worth} times the temptation', span)} to "
+        f"{shown[0]}{several}."
+    )
 
 
 def twin_headline(parts: Mapping[str, Mapping]) -> str:
     """Whether models cooperate with their own copy, and with a person: the least and the most."""
-    copy, person = (_range([part[name] for part in parts.values()]) for name in ("TS", "TP"))
+    copy, person = (
+        _range([part[name] for part in parts.values()]) for name in ("TS", "TP")
+    )
     several = f", among {len(parts)} models" if len(parts) > 1 else ""
     return f"Cooperation with an own copy {copy}, with a person {person}{several}."
 
 
 def _range(shares: Sequence[Mapping[str, Any]]) -> str:
     by_size = sorted(shares, key=lambda share: share["k"] / max(share["n"], 1))
-    return " to ".join(dict.fromkeys(counted(share["k"], share["n"]) for share in (
-        by_size[0], by_size[-1])))
+    return " to ".join(
+        dict.fromkeys(
+            counted(share["k"], share["n"]) for share in (by_size[0], by_size[-1])
+        )
+    )
 
 
 HEADLINES: dict[str, Callable] = {"lever": lever_headline, "twin": twin_headline}
@@ -127,7 +159,8 @@ RIGHT: dict[str, Callable[[Mapping], float]] = {
     "entry": lambda row: row["answer"] == ENTRY[row["cell"]],
     "similar": lambda row: row["answer"] == "yes",
     "beliefs": lambda row: row["answer"] / 100,
-    "influence": lambda row: row["answer"] == "yes"}
+    "influence": lambda row: row["answer"] == "yes",
+}
 ENTRY = {cell.name: cell.entry for cell in DESIGNS["mechanism"].cells}
 
 
@@ -137,11 +170,21 @@ def probes_of(rows: Sequence[Mapping], names: Sequence[str]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for kind in dict.fromkeys((row["probe"], row["given"]) for row in rows):
         group = [row for row in rows if (row["probe"], row["given"]) == kind]
-        counts = stats.tally(((row["bulletin"], row["wording"]), (row["cell"], "low"),
-                              None if row["answer"] is None else float(RIGHT[kind[0]](row)))
-                             for row in group)
+        counts = stats.tally(
+            (
+                (row["bulletin"], row["wording"]),
+                (row["cell"], "low"),
+                None if row["answer"] is None else float(RIGHT[kind[0]](row)),
+            )
+            for row in group
+        )
         out["/".join(filter(None, kind))] = {
-            "cells": {cell: cell_entry(counts, cell)
-                      for cell in dict.fromkeys(row["cell"] for row in group)},
-            "contrasts": effects(counts, names)}
-    return out | {"statuses": dict(Counter(f"{row['probe']} {row['status']}" for row in rows))}
+            "cells": {
+                cell: cell_entry(counts, cell)
+                for cell in dict.fromkeys(row["cell"] for row in group)
+            },
+            "contrasts": effects(counts, names),
+        }
+    return out | {
+        "statuses": dict(Counter(f"{row['probe']} {row['status']}" for row in rows))
+    }

@@ -33,13 +33,13 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 PRIMARY = {
     "endpoint": "P(cooperate | S high, C present) - P(cooperate | S low, C absent), averaged over "
-                "H; first encounters of all rounds, no baselines; averaged inside each bulletin, "
-                "95% interval over bulletins and wordings, no narrower than Newcombe's",
+    "H; first encounters of all rounds, no baselines; averaged inside each bulletin, "
+    "95% interval over bulletins and wordings, no narrower than Newcombe's",
     "word": "at most cue-responsive: at least six bulletins and wordings, every run complete, at "
-            "most 10% missing in a cell, 10 points or more, and the interval above 0, also with "
-            "what is missing counted against it",
+    "most 10% missing in a cell, 10 points or more, and the interval above 0, also with "
+    "what is missing counted against it",
     "as_specified": "round 1, p < .05 in the predicted direction of both: sign flips of agents "
-                    "under a seed, and the likelihood ratio of the mixed model with (1|policy)",
+    "under a seed, and the likelihood ratio of the mixed model with (1|policy)",
     "secondary": "S, C, S x C, H: Holm-adjusted as specified; intervals as established",
     "gates": "the specification's six, each as established; all must pass",
 }
@@ -49,34 +49,62 @@ EXCLUSIONS = [
     "imputed in the primary test",
     "nothing else: no run, agent or model is dropped after its answers are seen",
 ]
-STOPPING = ("All runs of the plan are completed; none is added or repeated. A run that a budget, "
-            "an outage or a kill has stopped is resumed under the same identity, and a question "
-            "that was answered is never asked again.")
+STOPPING = (
+    "All runs of the plan are completed; none is added or repeated. A run that a budget, "
+    "an outage or a kill has stopped is resumed under the same identity, and a question "
+    "that was answered is never asked again."
+)
 
 
 KIND = record(
-    artifact=enum("prereg"), plan=TEXT, models=list_of(TEXT), seeds=list_of(whole(0)),
-    runs=list_of(record(folder=TEXT, run_id=TEXT, config=OBJECT)), plan_sha256=TEXT,
-    files=map_of(map_of(TEXT, "file"), "part"), primary=OBJECT, exclusions=list_of(TEXT),
-    stopping_rule=TEXT)
+    artifact=enum("prereg"),
+    plan=TEXT,
+    models=list_of(TEXT),
+    seeds=list_of(whole(0)),
+    runs=list_of(record(folder=TEXT, run_id=TEXT, config=OBJECT)),
+    plan_sha256=TEXT,
+    files=map_of(map_of(TEXT, "file"), "part"),
+    primary=OBJECT,
+    exclusions=list_of(TEXT),
+    stopping_rule=TEXT,
+)
 
 
 def hashes(root: Path = ROOT) -> dict[str, dict[str, str]]:
     """{part: {file: SHA-256}} of the project as it is now."""
-    return {part: {path.relative_to(root).as_posix(): sha256(path.read_bytes())
-                   for pattern in patterns for path in root.glob(pattern) if path.is_file()}
-            for part, patterns in PARTS.items()}
+    return {
+        part: {
+            path.relative_to(root).as_posix(): sha256(path.read_bytes())
+            for pattern in patterns
+            for path in root.glob(pattern)
+            if path.is_file()
+        }
+        for part, patterns in PARTS.items()
+    }
 
 
 def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The preregistration of a whole study: every plan, seed and model in one. `runs`: folder,
     run_id and config of each."""
-    return {"artifact": "prereg", "plan": plan, "runs": list(runs),
-            "models": sorted({model["name"] for run in runs
-                              for models in run["config"]["models"].values() for model in models}),
-            "seeds": sorted({run["config"]["seed"] for run in runs}),
-            "plan_sha256": sha256(canonical_json(list(runs))), "files": hashes(),
-            "primary": PRIMARY, "exclusions": EXCLUSIONS, "stopping_rule": STOPPING}
+    return {
+        "artifact": "prereg",
+        "plan": plan,
+        "runs": list(runs),
+        "models": sorted(
+            {
+                model["name"]
+                for run in runs
+                for models in run["config"]["models"].values()
+                for model in models
+            }
+        ),
+        "seeds": sorted({run["config"]["seed"] for run in runs}),
+        "plan_sha256": sha256(canonical_json(list(runs))),
+        "files": hashes(),
+        "primary": PRIMARY,
+        "exclusions": EXCLUSIONS,
+        "stopping_rule": STOPPING,
+    }
 
 
 def write(folder: Path, data: Mapping[str, Any]) -> str:
@@ -84,11 +112,17 @@ def write(folder: Path, data: Mapping[str, Any]) -> str:
     path, content = folder / FILE, json_file(data)
     if path.exists():
         if path.read_bytes() != content:
-            raise UsageError(f"{path}: another preregistration is here; use another --out")
+            raise UsageError(
+                f"{path}: another preregistration is here; use another --out"
+            )
         return sha256(content)
-    if begun := sorted(manifest.parent.name for manifest in folder.glob("*/manifest.json")):
-        raise UsageError(f"{folder}: {begun[0]} has begun already; a preregistration comes before "
-                         "the first call: use another --out")
+    if begun := sorted(
+        manifest.parent.name for manifest in folder.glob("*/manifest.json")
+    ):
+        raise UsageError(
+            f"{folder}: {begun[0]} has begun already; a preregistration comes before "
+            "the first call: use another --out"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, content)
     return sha256(content)
@@ -102,38 +136,61 @@ def load(folder: Path) -> dict[str, Any] | None:
 
 # --- what has changed since, and what an analysis may then call confirmatory ----------------------
 
+
 def changed_files(data: Mapping[str, Any], root: Path = ROOT) -> list[str]:
     """["design: cirrus/families.py changed", …] since `data` was written."""
     out = []
     for part, now in hashes(root).items():
         then = data["files"].get(part, {})
-        out += [f"{part}: {name} " + (
-            "removed" if name not in now else "changed" if name in then else "added")
-            for name in sorted(then.keys() | now.keys()) if then.get(name) != now.get(name)]
+        out += [
+            f"{part}: {name} "
+            + ("removed" if name not in now else "changed" if name in then else "added")
+            for name in sorted(then.keys() | now.keys())
+            if then.get(name) != now.get(name)
+        ]
     return out
 
 
-def changed_runs(data: Mapping[str, Any], runs: Mapping[tuple[str, str], Mapping]) -> list[str]:
+def changed_runs(
+    data: Mapping[str, Any], runs: Mapping[tuple[str, str], Mapping]
+) -> list[str]:
     """How these runs, {(folder, run_id): config}, are not those that were registered: changed,
     added, or left out of the analysis."""
     listed = {(run["folder"], run["run_id"]): run["config"] for run in data["runs"]}
-    out = [f"plan: {folder}/{name} has another configuration" for (folder, name), config
-           in runs.items() if listed.get((folder, name), config) != config]
-    out += [f"plan: {folder}/{name} was not registered" for folder, name in runs
-            if (folder, name) not in listed]
-    if left := [f"{folder}/{name}" for folder, name in listed if (folder, name) not in runs]:
-        out.append(f"plan: {len(left)} of {len(listed)} registered runs are left out: "
-                   f"{', '.join(left[:4])}{', …' if len(left) > 4 else ''}")
+    out = [
+        f"plan: {folder}/{name} has another configuration"
+        for (folder, name), config in runs.items()
+        if listed.get((folder, name), config) != config
+    ]
+    out += [
+        f"plan: {folder}/{name} was not registered"
+        for folder, name in runs
+        if (folder, name) not in listed
+    ]
+    if left := [
+        f"{folder}/{name}" for folder, name in listed if (folder, name) not in runs
+    ]:
+        out.append(
+            f"plan: {len(left)} of {len(listed)} registered runs are left out: "
+            f"{', '.join(left[:4])}{', …' if len(left) > 4 else ''}"
+        )
     return out
 
 
 def registration(study: Study) -> dict[str, Any]:
     """Confirmatory where every run of one registered study is here, and nothing has left it."""
-    registered = {folder: data for folder in plan_folders(study.runs)
-                  if (data := load(folder)) is not None}
+    registered = {
+        folder: data
+        for folder in plan_folders(study.runs)
+        if (data := load(folder)) is not None
+    }
     heads = {folder.name: sha256(read_bytes(folder / FILE)) for folder in registered}
     covered = [run for run in study.runs if run.folder.parent in registered]
-    loose, studies, deviations = len(study.runs) - len(covered), len(set(heads.values())), []
+    loose, studies, deviations = (
+        len(study.runs) - len(covered),
+        len(set(heads.values())),
+        [],
+    )
     if studies == 1:
         deviations = list(_deviations(covered, next(iter(registered.values())), heads))
     if not studies:
@@ -143,12 +200,20 @@ def registration(study: Study) -> dict[str, Any]:
     elif studies > 1:
         why = f"registered as {studies} studies ({', '.join(heads)}), not as one"
     else:
-        why = f"{count(len(deviations), 'deviation')} from the preregistration" * bool(deviations)
-    return {"kind": "exploratory" if why else "confirmatory", "why": why, "heads": heads,
-            "deviations": deviations}
+        why = f"{count(len(deviations), 'deviation')} from the preregistration" * bool(
+            deviations
+        )
+    return {
+        "kind": "exploratory" if why else "confirmatory",
+        "why": why,
+        "heads": heads,
+        "deviations": deviations,
+    }
 
 
-def _deviations(runs: Sequence[Run], data: Mapping, heads: Mapping[str, str]) -> Iterator[str]:
+def _deviations(
+    runs: Sequence[Run], data: Mapping, heads: Mapping[str, str]
+) -> Iterator[str]:
     """Files that changed since the registration `data`, runs that did, what is left out."""
     configs = {(run.folder.parent.name, run.name): run.config for run in runs}
     for line in (*changed_files(data), *changed_runs(data, configs)):

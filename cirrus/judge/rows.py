@@ -24,7 +24,16 @@ from common.runs import stored_prompts
 from common.verify import open_run
 
 # In what runs of one study may differ.
-VARY = ("domain", "toggles", "seed", "turn", "plan_seed", "rounds", "games_per_pair", *VARIATIONS)
+VARY = (
+    "domain",
+    "toggles",
+    "seed",
+    "turn",
+    "plan_seed",
+    "rounds",
+    "games_per_pair",
+    *VARIATIONS,
+)
 APART = "; analyse them apart"
 CELL_WORDS = {(cell.S, cell.C): cell.words for cell in DESIGNS["2x2"].cells}
 
@@ -136,6 +145,7 @@ def in_words(domain: str, levels: Sequence[str]) -> str:
 
 # --- which runs --------------------------------------------------------------------------------
 
+
 def read_study(folders: Iterable[Path]) -> Study:
     """The runs of `folders` as one study; UsageError where they are none, Incomplete where none
     has files yet."""
@@ -144,26 +154,44 @@ def read_study(folders: Iterable[Path]) -> Study:
     empty = [run for run in runs if not run.manifest.get("files")]
     runs = [run for run in runs if run.manifest.get("files")]
     if not runs:
-        raise Incomplete(f"{empty[0].folder}: no files yet; the command that made the run "
-                         "resumes it")
+        raise Incomplete(
+            f"{empty[0].folder}: no files yet; the command that made the run resumes it"
+        )
     _same_study(runs)
-    runs = [run._replace(cooperative=cooperative_word(run.domain, stored_prompts(
-        run.folder, run.manifest["identity"]["prompts"]))) for run in runs]
-    limits = [f"{run.name} ({run.manifest['state']}) has no files yet and is left out."
-              for run in empty]
+    runs = [
+        run._replace(
+            cooperative=cooperative_word(
+                run.domain,
+                stored_prompts(run.folder, run.manifest["identity"]["prompts"]),
+            )
+        )
+        for run in runs
+    ]
+    limits = [
+        f"{run.name} ({run.manifest['state']}) has no files yet and is left out."
+        for run in empty
+    ]
     limits += _missing_of_plans(runs)
-    limits += [f"{run.name} differs from the main runs in more than one way; it enters no test."
-               for run in runs if run.role == "other"]
+    limits += [
+        f"{run.name} differs from the main runs in more than one way; it enters no test."
+        for run in runs
+        if run.role == "other"
+    ]
     return Study(runs, _simulated(runs[0]), limits)
 
 
 def without_ratings(manifests: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
     """The runs among {folder: manifest}: an adjudication stands beside those that it has rated,
     and their analysis reads it by itself."""
-    runs = {run: manifest for run, manifest in manifests.items()
-            if manifest["artifact"] != "adjudication"}
+    runs = {
+        run: manifest
+        for run, manifest in manifests.items()
+        if manifest["artifact"] != "adjudication"
+    }
     if not runs:
-        raise UsageError(f"{next(iter(manifests))}: ratings only; give the runs that were rated")
+        raise UsageError(
+            f"{next(iter(manifests))}: ratings only; give the runs that were rated"
+        )
     return runs
 
 
@@ -171,16 +199,30 @@ def places(study: Study, out: str | None = None) -> list[Path]:
     """Where the analysis of a study is written (below `out`, else beside its runs), and then the
     other folders in which ratings of its policies may stand."""
     folders = [run.folder for run in study.runs]
-    beside = folders[0] if len(folders) == 1 else Path(
-        os.path.commonpath([folder.parent for folder in folders]))
-    return [Path(out) if out else beside, beside, *(folder.parent for folder in folders)]
+    beside = (
+        folders[0]
+        if len(folders) == 1
+        else Path(os.path.commonpath([folder.parent for folder in folders]))
+    )
+    return [
+        Path(out) if out else beside,
+        beside,
+        *(folder.parent for folder in folders),
+    ]
 
 
 def _run(folder: Path) -> Run:
     manifest = open_run(folder)
     config = manifest["identity"]["config"]
-    return Run(folder, folder.name, config, manifest, role_of(config),
-               tuple(config["toggles"][factor] for factor in CELL), "")
+    return Run(
+        folder,
+        folder.name,
+        config,
+        manifest,
+        role_of(config),
+        tuple(config["toggles"][factor] for factor in CELL),
+        "",
+    )
 
 
 def _same_study(runs: Sequence[Run]) -> None:
@@ -193,17 +235,25 @@ def _same_study(runs: Sequence[Run]) -> None:
         for key in sorted(first.config.keys() | run.config.keys()):
             before, now = first.config.get(key), run.config.get(key)
             if key not in VARY and before != now:
-                before, now = (json.dumps(v, sort_keys=True)[:80] for v in (before, now))
-                raise UsageError(f"{pair}: different designs ({key}: {before} and {now}){APART}")
+                before, now = (
+                    json.dumps(v, sort_keys=True)[:80] for v in (before, now)
+                )
+                raise UsageError(
+                    f"{pair}: different designs ({key}: {before} and {now}){APART}"
+                )
         for name, digest in run.manifest["identity"]["prompts"].items():
             known, owner = prompts.setdefault(name, (digest, run))
             if known != digest:
-                raise UsageError(f"{owner.name} and {run.name}: made with different versions of "
-                                 f"prompts/{name}{APART}")
+                raise UsageError(
+                    f"{owner.name} and {run.name}: made with different versions of "
+                    f"prompts/{name}{APART}"
+                )
         cell = (run.domain, run.cell, run.seed, *variations_of(run.config).items())
         if cell in cells:
-            raise UsageError(f"{cells[cell].folder} and {run.folder}: the same run twice; "
-                             "give one of them")
+            raise UsageError(
+                f"{cells[cell].folder} and {run.folder}: the same run twice; "
+                "give one of them"
+            )
         cells[cell] = run
 
 
@@ -224,14 +274,18 @@ def _missing_of_plans(runs: Sequence[Run]) -> Iterator[str]:
             names = json.loads(read_bytes(folder / "plan.json"))["runs"]
             missing = [name for name in names if folder / name not in here]
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise UsageError(f"{folder / 'plan.json'}: not a plan; restore it from a copy"
-                             ) from None
+            raise UsageError(
+                f"{folder / 'plan.json'}: not a plan; restore it from a copy"
+            ) from None
         if missing:
-            yield (f"{len(missing)} of {len(names)} runs of {folder.name} are not in this "
-                   f"analysis: {', '.join(missing)}.")
+            yield (
+                f"{len(missing)} of {len(names)} runs of {folder.name} are not in this "
+                f"analysis: {', '.join(missing)}."
+            )
 
 
 # --- what they hold ----------------------------------------------------------------------------
+
 
 def artifact(run: Run, name: str, checked: bool = True) -> Any:
     """An artifact of a run: its hash is the manifest's and its shape its table's."""
@@ -240,8 +294,10 @@ def artifact(run: Run, name: str, checked: bool = True) -> Any:
         return json.loads(read_bytes(path))
     value = games.load(path)
     if content_sha256(path) != run.manifest["files"].get(name):
-        raise UsageError(f"{path}: not what the run's manifest.json has hashed; analyze.py "
-                         "--verify says where it differs")
+        raise UsageError(
+            f"{path}: not what the run's manifest.json has hashed; analyze.py "
+            "--verify says where it differs"
+        )
     return value
 
 
@@ -278,16 +334,45 @@ def decisions_of(run: Run, data: Mapping, game: Mapping) -> Iterator[Decision]:
 
 def _decision(run: Run, data: Mapping, game: Mapping, side: int) -> Decision:
     agent, peer = game["pair"][side], game["pair"][1 - side]
-    act, answer, payoffs = game["decision"][agent], game["answers"][agent], game["raw_payoffs"]
+    act, answer, payoffs = (
+        game["decision"][agent],
+        game["answers"][agent],
+        game["raw_payoffs"],
+    )
     tokens, first = answer["tokens"], game["order"] == "cooperative-first"
     cooperates = None if act is None else int(act == run.cooperative)
     return Decision(
-        f"{game['id']}/{'ab'[side]}", run.name, run.role, run.seed, run.domain, *run.cell,
-        data["round"], game["encounter"], game["baseline"], data["agents"][agent]["id"],
-        data["agents"][peer]["id"], answer["policy_id"], data["bulletin"], data["variant"],
-        data["wording"], game["label_scheme"], game["order"], game["labels"]["left"], act,
-        cooperates, None if cooperates is None else cooperates if first else 1 - cooperates,
-        answer["status"], tokens["truncated"], payoffs and payoffs[agent],
-        game["power_after"][agent], answer["model"], answer["served_model"], answer["provider"],
-        tokens["prompt"], tokens["output"], tokens["reasoning"], answer["cost_usd"],
-        answer["text"] or "")
+        f"{game['id']}/{'ab'[side]}",
+        run.name,
+        run.role,
+        run.seed,
+        run.domain,
+        *run.cell,
+        data["round"],
+        game["encounter"],
+        game["baseline"],
+        data["agents"][agent]["id"],
+        data["agents"][peer]["id"],
+        answer["policy_id"],
+        data["bulletin"],
+        data["variant"],
+        data["wording"],
+        game["label_scheme"],
+        game["order"],
+        game["labels"]["left"],
+        act,
+        cooperates,
+        None if cooperates is None else cooperates if first else 1 - cooperates,
+        answer["status"],
+        tokens["truncated"],
+        payoffs and payoffs[agent],
+        game["power_after"][agent],
+        answer["model"],
+        answer["served_model"],
+        answer["provider"],
+        tokens["prompt"],
+        tokens["output"],
+        tokens["reasoning"],
+        answer["cost_usd"],
+        answer["text"] or "",
+    )

@@ -15,7 +15,15 @@ from cirrus.judge.endpoint import endpoint, models
 from cirrus.judge.gates import NO_POLICY, PASS, Evidence, convergence, gates, tripwires
 from cirrus.judge.oneshot import part_of as shown_by
 from cirrus.judge.prereg import registration
-from cirrus.judge.rows import Decision, Run, Study, artifact, decisions, plan_folders, policies
+from cirrus.judge.rows import (
+    Decision,
+    Run,
+    Study,
+    artifact,
+    decisions,
+    plan_folders,
+    policies,
+)
 from cirrus.markers import agreement
 from cirrus.markers.ratings import Policy, Rater, readable
 from common.artifacts import sha256
@@ -23,9 +31,15 @@ from common.cli import TYPED
 from show.figures import count, sentence
 from stats.results import Count
 
-NO_MAIN = ("No main runs (standard tells, main variants, standard history): the endpoint has no "
-           "data.")
-BEYOND = ("blind", "conditional", "adding_up")   # accounts that a tournament has no cells for
+NO_MAIN = (
+    "No main runs (standard tells, main variants, standard history): the endpoint has no "
+    "data."
+)
+BEYOND = (
+    "blind",
+    "conditional",
+    "adding_up",
+)  # accounts that a tournament has no cells for
 
 
 class Collected:
@@ -33,20 +47,30 @@ class Collected:
     missing one."""
 
     def __init__(self, study: Study) -> None:
-        self.rows: dict[str, list[Decision]] = {}        # primary ones, by part
-        self.tables: dict[str, dict[contrasts.Slot, Count]] = {}   # first encounters, by part
-        self.course: dict[tuple, Count] = {}   # by (role, domain, round, encounter)
-        self.texts: dict[tuple, dict[str, list[str]]] = {}   # (seed, domain, round): by cell
-        self.policies: list[Policy] = []   # of round 1 of main runs
+        self.rows: dict[str, list[Decision]] = {}  # primary ones, by part
+        self.tables: dict[
+            str, dict[contrasts.Slot, Count]
+        ] = {}  # first encounters, by part
+        self.course: dict[tuple, Count] = {}  # by (role, domain, round, encounter)
+        self.texts: dict[
+            tuple, dict[str, list[str]]
+        ] = {}  # (seed, domain, round): by cell
+        self.policies: list[Policy] = []  # of round 1 of main runs
         for run in study.runs:
             written = list(policies(run))
             for policy in written if run.role == "main" else ():
                 self._text(run, policy)
-            lost = {policy["policy_id"] for policy in written
-                    if policy["policy_status"] in NO_POLICY}
+            lost = {
+                policy["policy_id"]
+                for policy in written
+                if policy["policy_status"] in NO_POLICY
+            }
             for row in decisions(run):
-                self._decision(row._replace(cooperates=None, first_taken=None)
-                               if row.policy in lost else row)
+                self._decision(
+                    row._replace(cooperates=None, first_taken=None)
+                    if row.policy in lost
+                    else row
+                )
 
     def _decision(self, row: Decision) -> None:
         if row.baseline:
@@ -55,64 +79,110 @@ class Collected:
         if part is not None and row.primary:
             self.rows.setdefault(part, []).append(row)
         if part is not None and row.encounter == 1:
-            contrasts.add(self.tables.setdefault(part, {}), slot_of(row), row.cooperates)
-        contrasts.add(self.course, (row.role, row.domain, row.round, row.encounter), row.cooperates)
+            contrasts.add(
+                self.tables.setdefault(part, {}), slot_of(row), row.cooperates
+            )
+        contrasts.add(
+            self.course,
+            (row.role, row.domain, row.round, row.encounter),
+            row.cooperates,
+        )
 
     def _text(self, run: Run, policy: Mapping) -> None:
         if not readable(policy["policy_status"]):
             return
         self.texts.setdefault((run.seed, run.domain, policy["round"]), {}).setdefault(
-            run.words, []).append(policy["policy"])
+            run.words, []
+        ).append(policy["policy"])
         if policy["round"] == 1:
-            self.policies.append(Policy(policy["policy_id"], run.words, policy["policy"],
-                                        policy["markers"]))
+            self.policies.append(
+                Policy(
+                    policy["policy_id"], run.words, policy["policy"], policy["markers"]
+                )
+            )
 
 
 def slot_of(row: Decision) -> contrasts.Slot:
     """Where a decision stands: on its bulletin, in its cell, of its model, under its label."""
-    return contrasts.Slot(row.bulletin, row.wording, *row.cell, row.model, row.label_scheme,
-                          row.option_order, row.round)
+    return contrasts.Slot(
+        row.bulletin,
+        row.wording,
+        *row.cell,
+        row.model,
+        row.label_scheme,
+        row.option_order,
+        row.round,
+    )
 
 
 def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need; of an unfinished study no
     estimate. `raters`: who labelled policies by the codebook."""
     data, left = Collected(study), sum(not run.complete for run in study.runs)
-    unfinished = [f"{left} of {count(len(study.runs), 'run')} unfinished; the same command resumes "
-                  "them"] if left else []   # why nothing may be said yet
+    unfinished = (
+        [
+            f"{left} of {count(len(study.runs), 'run')} unfinished; the same command resumes "
+            "them"
+        ]
+        if left
+        else []
+    )  # why nothing may be said yet
     whole = not left
-    domain = next((name for name in (HOME, *sorted({run.domain for run in study.runs}))
-                   if data.rows.get(part_of("main", name))), HOME)
+    domain = next(
+        (
+            name
+            for name in (HOME, *sorted({run.domain for run in study.runs}))
+            if data.rows.get(part_of("main", name))
+        ),
+        HOME,
+    )
     home = part_of("main", domain)
     main, table = data.rows.get(home, []), data.tables.get(home, {})
     usual = [row for rows in data.rows.values() for row in rows if row.role == "main"]
     point = endpoint(main, models(usual)) if whole else endpoint([], models([]))
     # A domain can't replicate itself where it is all there is.
-    evidence = Evidence(point, data.rows | {home: []} | {"main": main},
-                        data.tables | {home: {}} | {"main": table})
+    evidence = Evidence(
+        point,
+        data.rows | {home: []} | {"main": main},
+        data.tables | {home: {}} | {"main": table},
+    )
     runs = [_run(run) for run in study.runs]
     out = {
-        "artifact": "acausal-analysis", "schema": 3, "simulated": study.simulated,
+        "artifact": "acausal-analysis",
+        "schema": 3,
+        "simulated": study.simulated,
         "stamp": "SIMULATED" if study.simulated else None,
-        "design": _design(study, main, domain), "registration": registration(study),
+        "design": _design(study, main, domain),
+        "registration": registration(study),
         "limits": study.limits + [NO_MAIN] * (not main),
-        "established": established(table, whole), "as_specified": point,
+        "established": established(table, whole),
+        "as_specified": point,
         "gates": gates(evidence, unfinished),
         "parts": {name: _part(data.tables[name], whole) for name in titles(data.rows)},
         "tripwires": tripwires(usual, runs, data.texts),
-        "course": _course(data.course), "convergence": convergence(data.texts),
-        "markers": agreement.analyse(data.policies, usual if whole else [], raters,
-                                     study.simulated),
-        "runs": runs, "cost": _cost(runs),
+        "course": _course(data.course),
+        "convergence": convergence(data.texts),
+        "markers": agreement.analyse(
+            data.policies, usual if whole else [], raters, study.simulated
+        ),
+        "runs": runs,
+        "cost": _cost(runs),
     }
     out["next"] = _next(out["design"], out["gates"])
     bulletins = count(len({slot.bulletin for slot in table}), "bulletin")
-    out["verdict"] = accounts.verdict(out["established"], f"{bulletins} of one domain", unfinished,
-                                      out["established"]["by_model"])
+    out["verdict"] = accounts.verdict(
+        out["established"],
+        f"{bulletins} of one domain",
+        unfinished,
+        out["established"]["by_model"],
+    )
     if out["verdict"]["word"] == accounts.CUE:
         out["verdict"]["sentence"] = headline(out)
-    out["claims"] = {"headline": out["verdict"]["sentence"], "may": list(_may(out)),
-                     "may_not": list(_may_not(out))}
+    out["claims"] = {
+        "headline": out["verdict"]["sentence"],
+        "may": list(_may(out)),
+        "may_not": list(_may_not(out)),
+    }
     return out
 
 
@@ -120,21 +190,32 @@ def established(table: contrasts.Table, whole: bool) -> dict[str, Any]:
     """What the first encounters of all rounds show: together, by model at a level that all models
     share, by round, and by level of H."""
     by_model, by_h = (
-        {level: contrasts.where(table, **{factor: level})
-         for level in contrasts.levels_of(table, factor)} for factor in ("model", "H"))
+        {
+            level: contrasts.where(table, **{factor: level})
+            for level in contrasts.levels_of(table, factor)
+        }
+        for factor in ("model", "H")
+    )
     shared = 1 - contrasts.ALPHA / max(len(by_model), 1)
     return judged(table, whole) | {
         "level": shared,
-        "by_model": {name: judged(part, whole, shared) for name, part in by_model.items()},
+        "by_model": {
+            name: judged(part, whole, shared) for name, part in by_model.items()
+        },
         "by_round": contrasts.by(table, "round") if whole else {},
         "by_H": {h: _part(part, whole) for h, part in by_h.items()},
-        "decisions": contrasts.total(table.values()).n}
+        "decisions": contrasts.total(table.values()).n,
+    }
 
 
-def judged(table: contrasts.Table, whole: bool, level: float = contrasts.LEVEL) -> dict[str, Any]:
+def judged(
+    table: contrasts.Table, whole: bool, level: float = contrasts.LEVEL
+) -> dict[str, Any]:
     """Cells, contrasts, labels and accounts of one set of answers."""
     part = shown_by(table, contrasts.CELLS.values(), level, whole)
-    part["contrasts"] |= contrasts.effects(contrasts.tally(table), ["H"], level) if whole else {}
+    part["contrasts"] |= (
+        contrasts.effects(contrasts.tally(table), ["H"], level) if whole else {}
+    )
     return part
 
 
@@ -148,15 +229,25 @@ def responds(out: Mapping[str, Any]) -> tuple[list[str], bool | None]:
     """(to which of the two it responds, whether also where compliance pressure is low)."""
     known = out["established"]["contrasts"]
     low = out["established"]["by_H"].get("low")
-    return ([what for what, name in (("symmetry", "HP-LP"), ("cue", "HP-HA"))
-             if contrasts.certain(known[name])], low and contrasts.certain(low["HP-LA"]))
+    return (
+        [
+            what
+            for what, name in (("symmetry", "HP-LP"), ("cue", "HP-HA"))
+            if contrasts.certain(known[name])
+        ],
+        low and contrasts.certain(low["HP-LA"]),
+    )
 
 
 def headline(out: Mapping[str, Any]) -> str:
     """The sentence of a study that is cue-responsive, in 20 words."""
     to, at_low = responds(out)
     alone = {2: "both parts", 0: "neither alone"}.get(len(to)) or f"{to[0]} alone"
-    pressed = {None: "", True: ", also at low pressure", False: ", not at low pressure"}[at_low]
+    pressed = {
+        None: "",
+        True: ", also at low pressure",
+        False: ", not at low pressure",
+    }[at_low]
     extent = accounts.extent(out["established"]["contrasts"]["HP-LA"])
     left = accounts.remainder(out["verdict"]["open"])
     return f"Cue-responsive, {alone}: {extent}{pressed}.{left}"
@@ -165,11 +256,14 @@ def headline(out: Mapping[str, Any]) -> str:
 def _next(design: Mapping[str, Any], board: Sequence[dict]) -> str | None:
     """The command that brings what all gates lack, None where they lack nothing; in place of its
     plan, each gate gets the command of this study's size."""
+
     def command(plan: str) -> str:
-        return (f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
-                f"{max(contrasts.MIN_UNITS, design['rounds'])} --seeds "
-                f"{','.join(map(str, design['seeds']))} --models "
-                f"{','.join(filter(TYPED, design['models']['decision']))}")
+        return (
+            f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
+            f"{max(contrasts.MIN_UNITS, design['rounds'])} --seeds "
+            f"{','.join(map(str, design['seeds']))} --models "
+            f"{','.join(filter(TYPED, design['models']['decision']))}"
+        )
 
     lacking = [gate for gate in board if gate["next"]]
     plans = {gate["next"] for gate in lacking}
@@ -180,49 +274,89 @@ def _next(design: Mapping[str, Any], board: Sequence[dict]) -> str | None:
 
 # --- design, and tables ------------------------------------------------------------------------
 
+
 def _design(study: Study, main: Sequence[Decision], domain: str) -> dict[str, Any]:
     config = study.runs[0].config
     return {
-        "domain": domain, "runs": len(study.runs), "agents": config["agents"],
+        "domain": domain,
+        "runs": len(study.runs),
+        "agents": config["agents"],
         "rounds": max(run.config["rounds"] for run in study.runs),
         "seeds": sorted({run.seed for run in study.runs}),
-        "models": {stage: [model["name"] for model in config["models"][stage]]
-                   for stage in ("strategy", "decision")},
+        "models": {
+            stage: [model["name"] for model in config["models"][stage]]
+            for stage in ("strategy", "decision")
+        },
         "bulletins": len({row.bulletin for row in main}),
         "variants": len({row.variant for row in main}),
-        "units": len({row.unit for row in main}), "decisions": len(main),
+        "units": len({row.unit for row in main}),
+        "decisions": len(main),
         "read": sum(row.cooperates is not None for row in main),
-        "prompts_sha256": sha256("".join(sorted({
-            digest for run in study.runs
-            for digest in run.manifest["identity"]["prompts"].values()})))}
+        "prompts_sha256": sha256(
+            "".join(
+                sorted(
+                    {
+                        digest
+                        for run in study.runs
+                        for digest in run.manifest["identity"]["prompts"].values()
+                    }
+                )
+            )
+        ),
+    }
 
 
 def _course(course: Mapping[tuple, Count]) -> list[dict[str, Any]]:
     """Cooperation by round and encounter: what history and reciprocity do later on."""
-    return [{**dict(zip(("role", "domain", "round", "encounter"), key, strict=True)),
-             **counted._asdict(), "mean": counted.k / counted.n if counted.n else None}
-            for key, counted in sorted(course.items())]
+    return [
+        {
+            **dict(zip(("role", "domain", "round", "encounter"), key, strict=True)),
+            **counted._asdict(),
+            "mean": counted.k / counted.n if counted.n else None,
+        }
+        for key, counted in sorted(course.items())
+    ]
 
 
 def _run(run: Run) -> dict[str, Any]:
     facts = artifact(run, "acausal_manifest.json")
-    return {"run": run.name, "plan": run.folder.parent.name if plan_folders([run]) else None,
-            "role": run.role, "domain": run.domain, **dict(zip("SCH", run.cell, strict=True)),
-            "cell": run.words, "seed": run.seed, "state": run.manifest["state"],
-            "rounds": run.config["rounds"], **{name: facts[name] for name in (
-                "outcomes", "statuses", "served", "upstreams", "cost", "tokens")},
-            "journal": run.manifest.get("journal", {}).get("head_sha256")}
+    return {
+        "run": run.name,
+        "plan": run.folder.parent.name if plan_folders([run]) else None,
+        "role": run.role,
+        "domain": run.domain,
+        **dict(zip("SCH", run.cell, strict=True)),
+        "cell": run.words,
+        "seed": run.seed,
+        "state": run.manifest["state"],
+        "rounds": run.config["rounds"],
+        **{
+            name: facts[name]
+            for name in (
+                "outcomes",
+                "statuses",
+                "served",
+                "upstreams",
+                "cost",
+                "tokens",
+            )
+        },
+        "journal": run.manifest.get("journal", {}).get("head_sha256"),
+    }
 
 
 def _cost(runs: Sequence[Mapping]) -> dict[str, Any]:
     unknown = sum(run["cost"]["unknown"] for run in runs)
-    return {"usd": math.fsum(run["cost"]["usd"] for run in runs),
-            "charged_usd": math.fsum(run["cost"]["charged_usd"] for run in runs),
-            "unknown": unknown, "why": f"{unknown} answers came without a cost" if unknown else
-            None}
+    return {
+        "usd": math.fsum(run["cost"]["usd"] for run in runs),
+        "charged_usd": math.fsum(run["cost"]["charged_usd"] for run in runs),
+        "unknown": unknown,
+        "why": f"{unknown} answers came without a cost" if unknown else None,
+    }
 
 
 # --- what may be said --------------------------------------------------------------------------
+
 
 def _may(out: Mapping[str, Any]) -> Iterator[str]:
     """Positive sentences: none unless an effect is established."""
@@ -230,12 +364,24 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
         return
     known, (to, at_low) = out["established"], responds(out)
     what = f"It responds to {' and '.join(to) or 'the two together; to which is not shown'}"
-    yield what + {None: "", True: ", shown where compliance pressure is low",
-                  False: ", not shown where compliance pressure is low"}[at_low] + "."
-    yield from (account.excluded for account in accounts.ACCOUNTS
-                if known["accounts"][account.name]["excluded"])
+    yield (
+        what
+        + {
+            None: "",
+            True: ", shown where compliance pressure is low",
+            False: ", not shown where compliance pressure is low",
+        }[at_low]
+        + "."
+    )
+    yield from (
+        account.excluded
+        for account in accounts.ACCOUNTS
+        if known["accounts"][account.name]["excluded"]
+    )
     for name in ("HP-LP", "HP-HA", "SxC", "H"):
-        if contrasts.certain(contrast := known["contrasts"][name]) or contrasts.below(contrast):
+        if contrasts.certain(contrast := known["contrasts"][name]) or contrasts.below(
+            contrast
+        ):
             yield f"{sentence(contrast['label'])[:-1]}: {accounts.extent(contrast)}."
     if all(gate["established"]["verdict"] == PASS for gate in out["gates"]):
         yield "It passes all credibility gates of the specification."
@@ -244,20 +390,37 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
 
 def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
     point, register, known = (
-        out["as_specified"], out["registration"], out["established"]["accounts"])
-    yield from accounts.unsaid(out, [account.open for account in accounts.ACCOUNTS if not (
-        known[account.name]["excluded"] or account.name in BEYOND
-        or out["verdict"]["word"] == accounts.NOT_EVALUABLE)])
+        out["as_specified"],
+        out["registration"],
+        out["established"]["accounts"],
+    )
+    yield from accounts.unsaid(
+        out,
+        [
+            account.open
+            for account in accounts.ACCOUNTS
+            if not (
+                known[account.name]["excluded"]
+                or account.name in BEYOND
+                or out["verdict"]["word"] == accounts.NOT_EVALUABLE
+            )
+        ],
+    )
     beyond = ", ".join(map(accounts.SHORT.get, BEYOND))
-    yield (f"A word above “cue-responsive”, or {beyond} excluded: that needs a mechanism study "
-           "(run_pilot.py --design mechanism).")
+    yield (
+        f"A word above “cue-responsive”, or {beyond} excluded: that needs a mechanism study "
+        "(run_pilot.py --design mechanism)."
+    )
     if register["kind"] != "confirmatory":
         yield f"“Confirmatory”: {register['why']}."
     yield from out["limits"]
     if not point["met"] and point["design"]["value"] is not None:
         yield f"That the endpoint is met as specified: {point['why']}."
-    if failed := [f"{gate['title']} ({gate['established']['verdict']})" for gate in out["gates"]
-                  if gate["established"]["verdict"] != PASS]:
+    if failed := [
+        f"{gate['title']} ({gate['established']['verdict']})"
+        for gate in out["gates"]
+        if gate["established"]["verdict"] != PASS
+    ]:
         yield f"Credibility gates not established: {', '.join(failed)}."
     for wire in out["tripwires"]:
         if wire["tripped"]:

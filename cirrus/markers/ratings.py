@@ -22,12 +22,25 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import PROMPTS, check_placeholders, load_domain, read_json, read_text
+from cirrus.ask.bulletins import (
+    PROMPTS,
+    check_placeholders,
+    load_domain,
+    read_json,
+    read_text,
+)
 from cirrus.ask.prompts import read_examples
 from cirrus.judge.rows import Run, Study, artifact
 from cirrus.markers.patterns import FAMILIES, Labels
 from common import COMPLETE, UsageError, cli
-from common.artifacts import content_sha256, csv_bytes, json_file, read_jsonl, sha256, write_atomic
+from common.artifacts import (
+    content_sha256,
+    csv_bytes,
+    json_file,
+    read_jsonl,
+    sha256,
+    write_atomic,
+)
 from common.parsing import DRESSING
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
@@ -37,11 +50,14 @@ from common.wire import UNANSWERED, Reply, Request
 
 ROUND = "strategies_r1.json"
 CODEBOOK = "adjudication/codebook.json"
-PEOPLE = "ratings"             # folder of what people said, beside the analysis
-SAMPLE, SEED = 200, 42         # of a sheet, where no flag says otherwise
-QUOTE, BLANK = 5, "[…]"        # as many words in a row are a quotation; what raters see instead
+PEOPLE = "ratings"  # folder of what people said, beside the analysis
+SAMPLE, SEED = 200, 42  # of a sheet, where no flag says otherwise
+QUOTE, BLANK = (
+    5,
+    "[…]",
+)  # as many words in a row are a quotation; what raters see instead
 WORD = re.compile(r"\w+")
-RATINGS = "ratings.jsonl"      # what an adjudication derives from its journal
+RATINGS = "ratings.jsonl"  # what an adjudication derives from its journal
 
 
 class Policy(NamedTuple):
@@ -77,6 +93,7 @@ class Rater(NamedTuple):
 
 # --- what is rated -----------------------------------------------------------------------------
 
+
 def readable(status: str) -> bool:
     """Whether a policy of this status holds a text."""
     return status not in (*UNANSWERED, "empty", "blocked")
@@ -95,23 +112,39 @@ def items_of(study: Study) -> dict[str, Item]:
     for run in main:
         for row in artifact(run, ROUND):
             if readable(row["policy_status"]):
-                item = Item(item_id(row["policy"]), run.words, blanked(row["policy"], quotes))
+                item = Item(
+                    item_id(row["policy"]), run.words, blanked(row["policy"], quotes)
+                )
                 items.setdefault(item.id, item)
     if not items:
-        raise UsageError("no main runs with readable policies of round 1: there is nothing to rate")
+        raise UsageError(
+            "no main runs with readable policies of round 1: there is nothing to rate"
+        )
     return items
 
 
 def quotations(runs: Iterable[Run]) -> set[tuple[str, ...]]:
     """Every QUOTE words in a row of the cue sentences that the runs' bulletins can hold: a rater
     who reads them in a policy would rate the bulletin, and could tell the cell."""
-    domains = {run.domain: stored_prompts(run.folder, run.manifest["identity"]["prompts"])
-               for run in runs}
+    domains = {
+        run.domain: stored_prompts(run.folder, run.manifest["identity"]["prompts"])
+        for run in runs
+    }
     toggles = [load_domain(*pair).toggles for pair in domains.items()]
-    pieces = [WORD.findall(piece.lower()) for wordings in toggles for factors in wordings.values()
-              for levels in factors.values() for sentences in levels.values()
-              for sentence in sentences for piece in re.split(r"{\w+}", sentence)]
-    return {tuple(words[at:at + QUOTE]) for words in pieces for at in range(len(words) - QUOTE + 1)}
+    pieces = [
+        WORD.findall(piece.lower())
+        for wordings in toggles
+        for factors in wordings.values()
+        for levels in factors.values()
+        for sentences in levels.values()
+        for sentence in sentences
+        for piece in re.split(r"{\w+}", sentence)
+    ]
+    return {
+        tuple(words[at : at + QUOTE])
+        for words in pieces
+        for at in range(len(words) - QUOTE + 1)
+    }
 
 
 def blanked(text: str, quotes: Collection[tuple[str, ...]]) -> str:
@@ -122,8 +155,12 @@ def blanked(text: str, quotes: Collection[tuple[str, ...]]) -> str:
     """
     spans = [match.span() for match in WORD.finditer(text)]
     words = [text[start:end].lower() for start, end in spans]
-    quoted = {at + step for at in range(len(words)) if tuple(words[at:at + QUOTE]) in quotes
-              for step in range(QUOTE)}
+    quoted = {
+        at + step
+        for at in range(len(words))
+        if tuple(words[at : at + QUOTE]) in quotes
+        for step in range(QUOTE)
+    }
     parts, end = [], 0
     for at, (start, stop) in enumerate(spans):
         if at in quoted:
@@ -138,18 +175,25 @@ def sample(items: Iterable[Item], n: int, seed: int) -> list[Item]:
     cells: dict[str, list[Item]] = {}
     for item in sorted(items):
         cells.setdefault(item.cell, []).append(item)
-    piles = [rng.stream(cell).sample(pile, len(pile)) for cell, pile in sorted(cells.items())]
+    piles = [
+        rng.stream(cell).sample(pile, len(pile)) for cell, pile in sorted(cells.items())
+    ]
     drawn = []
     while len(drawn) < n and any(piles):
         top = [pile.pop() for pile in piles if pile]
-        drawn += rng.sample(top, len(top))[:n - len(drawn)]
+        drawn += rng.sample(top, len(top))[: n - len(drawn)]
     return rng.sample(drawn, len(drawn))
 
 
 # --- the codebook as raters read it ------------------------------------------------------------
 
-BOOK = record(version=whole(1), system=NAME, rating=list_of(NAME), people=list_of(NAME),
-              families=record(**dict.fromkeys(FAMILIES, record(yes=NAME, no=NAME))))
+BOOK = record(
+    version=whole(1),
+    system=NAME,
+    rating=list_of(NAME),
+    people=list_of(NAME),
+    families=record(**dict.fromkeys(FAMILIES, record(yes=NAME, no=NAME))),
+)
 
 
 def codebook_texts(folder: Path = PROMPTS) -> dict[str, str]:
@@ -160,7 +204,9 @@ def codebook_texts(folder: Path = PROMPTS) -> dict[str, str]:
 def codebook(text: str) -> dict[str, Any]:
     """The codebook in `text`; UsageError where it is not what raters need."""
     book = read_json({CODEBOOK: text}, CODEBOOK, BOOK, {})
-    check_placeholders(CODEBOOK, "\n".join(book["rating"]), {"policy", "families", "form"})
+    check_placeholders(
+        CODEBOOK, "\n".join(book["rating"]), {"policy", "families", "form"}
+    )
     return book
 
 
@@ -169,14 +215,18 @@ def codebook(text: str) -> dict[str, Any]:
 # never a label: `refused`, `incomplete` (a family is missing), `ambiguous` (one is said twice),
 # `unreadable`; or the outcome of the call where there was no reply.
 
-RATED = re.compile(r"\s*(?:[-•–]|\d[.)])?\s*([a-z][a-z -]*?)\s*[:：=]\s*(yes|no)[\s.!]*", re.I)
+RATED = re.compile(
+    r"\s*(?:[-•–]|\d[.)])?\s*([a-z][a-z -]*?)\s*[:：=]\s*(yes|no)[\s.!]*", re.I
+)
 FAMILY_NAMES = {name.replace("_", ""): name for name in FAMILIES}
 
 
 def rating_prompts(book: Mapping[str, Any], text: str) -> tuple[str, str]:
     """(system, user) for one policy: the codebook and the text, nothing else."""
-    families = "\n".join(f"{name}\n  yes: {family['yes']}\n  no: {family['no']}"
-                         for name, family in book["families"].items())
+    families = "\n".join(
+        f"{name}\n  yes: {family['yes']}\n  no: {family['no']}"
+        for name, family in book["families"].items()
+    )
     form = "\n".join(f"{name}: yes|no" for name in book["families"])
     question = "\n\n".join(book["rating"])
     return book["system"], question.format(policy=text, families=families, form=form)
@@ -186,24 +236,44 @@ def rating_examples(book: Mapping[str, Any], text: str) -> tuple[str, ...]:
     """The filled-in forms in the `text` of prompts/examples.json, for a Request: other policies, by
     other kinds of reasoning."""
     rating = read_examples(text)["rating"]
-    return tuple(text for form in rating["forms"] for text in (
-        rating_prompts(book | {"families": rating["families"]}, form["policy"])[1],
-        "\n".join(f"{name}: {'yes' if name in form['yes'] else 'no'}"
-                  for name in rating["families"])))
+    return tuple(
+        text
+        for form in rating["forms"]
+        for text in (
+            rating_prompts(book | {"families": rating["families"]}, form["policy"])[1],
+            "\n".join(
+                f"{name}: {'yes' if name in form['yes'] else 'no'}"
+                for name in rating["families"]
+            ),
+        )
+    )
 
 
-def rating_requests(config: Mapping[str, Any], items: Sequence[Item], book: Mapping[str, Any],
-                    examples: str = "") -> list[Request]:
+def rating_requests(
+    config: Mapping[str, Any],
+    items: Sequence[Item],
+    book: Mapping[str, Any],
+    examples: str = "",
+) -> list[Request]:
     """Every call, models and items in a drawn order: an outage hits all alike. `examples`: the text
     of prompts/examples.json, where worked examples stand before every policy."""
     forms = rating_examples(book, examples) if examples else ()
     requests = []
     for item, model in product(items, config["models"]):
         name = f"{item.id}/{model}"
-        requests.append(Request(
-            name, "rating", model, *rating_prompts(book, item.text), config["max_out"],
-            config["temperature"], SeededRandom(config["seed"], "request", name).getrandbits(31),
-            config["reasoning_effort"], forms))
+        requests.append(
+            Request(
+                name,
+                "rating",
+                model,
+                *rating_prompts(book, item.text),
+                config["max_out"],
+                config["temperature"],
+                SeededRandom(config["seed"], "request", name).getrandbits(31),
+                config["reasoning_effort"],
+                forms,
+            )
+        )
     return SeededRandom(config["seed"], "turns").sample(requests, len(requests))
 
 
@@ -217,7 +287,9 @@ def parse_rating(text: str) -> tuple[dict[str, bool] | None, str]:
     twice = False
     for line in filter(str.strip, (DRESSING.sub("", raw) for raw in text.splitlines())):
         match = RATED.fullmatch(line)
-        name = FAMILY_NAMES.get(re.sub(r"[^a-z]", "", match[1].lower())) if match else None
+        name = (
+            FAMILY_NAMES.get(re.sub(r"[^a-z]", "", match[1].lower())) if match else None
+        )
         if name is None:
             refused = classify_refusal(text[:4000]).label == "refusal"
             return None, "refused" if refused else "unreadable"
@@ -230,19 +302,32 @@ def parse_rating(text: str) -> tuple[dict[str, bool] | None, str]:
     return {name: labels[name] for name in FAMILIES}, "ok"
 
 
-def rating_rows(config: Mapping[str, Any], items: Iterable[Item], replies: Mapping[str, Reply],
-                simulated: bool) -> Iterator[dict[str, Any]]:
+def rating_rows(
+    config: Mapping[str, Any],
+    items: Iterable[Item],
+    replies: Mapping[str, Reply],
+    simulated: bool,
+) -> Iterator[dict[str, Any]]:
     """The lines of ratings.jsonl, in the order of the sample, models as given."""
     for item, model in product(items, config["models"]):
         reply = replies[f"{item.id}/{model}"]
-        labels, status = (parse_rating(reply.text) if reply.outcome == "ok" else
-                          (None, reply.outcome))
-        yield {"item": item.id, "text_sha256": sha256(item.text), "rater": model,
-               "simulated": simulated, "status": status, "labels": labels, "text": reply.text,
-               **reply.account}
+        labels, status = (
+            parse_rating(reply.text) if reply.outcome == "ok" else (None, reply.outcome)
+        )
+        yield {
+            "item": item.id,
+            "text_sha256": sha256(item.text),
+            "rater": model,
+            "simulated": simulated,
+            "status": status,
+            "labels": labels,
+            "text": reply.text,
+            **reply.account,
+        }
 
 
 # --- what raters said --------------------------------------------------------------------------
+
 
 def raters(places: Sequence[Path]) -> list[Rater]:
     """Everybody who rated: adjudications and people's ratings in the folders `places`."""
@@ -250,8 +335,10 @@ def raters(places: Sequence[Path]) -> list[Rater]:
     for place in dict.fromkeys(Path(place).resolve() for place in places):
         for rater, path in (*_models(place), *_people(place)):
             if rater.name in where:
-                raise UsageError(f"{path} and {where[rater.name]}: both hold ratings by "
-                                 f"{rater.name}; move one of them away")
+                raise UsageError(
+                    f"{path} and {where[rater.name]}: both hold ratings by "
+                    f"{rater.name}; move one of them away"
+                )
             where[rater.name] = path
             out.append(rater)
     return out
@@ -268,13 +355,30 @@ def _models(place: Path) -> Iterator[tuple[Rater, Path]]:
         rows = _rows(path.parent, manifest)
         for name in manifest["identity"]["config"]["models"]:
             answers = [row for row in rows if row["rater"] == name]
-            yield Rater(
-                name, "model", manifest["identity"]["provider"] == "simulated",
-                manifest["state"] == "complete",
-                {row["item"]: row["labels"] for row in answers if row["labels"] is not None},
-                dict(sorted(Counter(row["status"] for row in answers).items())),
-                tuple(sorted({row["served_model"] for row in answers if row["served_model"]}))
-            ), path.parent
+            yield (
+                Rater(
+                    name,
+                    "model",
+                    manifest["identity"]["provider"] == "simulated",
+                    manifest["state"] == "complete",
+                    {
+                        row["item"]: row["labels"]
+                        for row in answers
+                        if row["labels"] is not None
+                    },
+                    dict(sorted(Counter(row["status"] for row in answers).items())),
+                    tuple(
+                        sorted(
+                            {
+                                row["served_model"]
+                                for row in answers
+                                if row["served_model"]
+                            }
+                        )
+                    ),
+                ),
+                path.parent,
+            )
 
 
 def _rows(folder: Path, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -283,25 +387,43 @@ def _rows(folder: Path, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
         return []
     try:
         if content_sha256(path) != manifest["files"][RATINGS]:
-            raise UsageError(f"{path}: not what its manifest.json has hashed; analyze.py --verify "
-                             "says where it differs")
+            raise UsageError(
+                f"{path}: not what its manifest.json has hashed; analyze.py --verify "
+                "says where it differs"
+            )
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; restore it from a copy, or move "
-                         f"{folder} away") from None
+        raise UsageError(
+            f"{path}: {error.strerror}; restore it from a copy, or move {folder} away"
+        ) from None
     return [row for _, row in read_jsonl(path)]
 
 
-PERSON = record(artifact=enum(PEOPLE), rater=NAME, labels=map_of(
-    record(**dict.fromkeys(FAMILIES, maybe(FLAG))), "item"))
+PERSON = record(
+    artifact=enum(PEOPLE),
+    rater=NAME,
+    labels=map_of(record(**dict.fromkeys(FAMILIES, maybe(FLAG))), "item"),
+)
 
 
 def _people(place: Path) -> Iterator[tuple[Rater, Path]]:
     for path in sorted((place / PEOPLE).glob("*.json")):
         data = read(path, PERSON, "import the sheet again, or move the file away")
         missing = [list(row.values()).count(None) for row in data["labels"].values()]
-        yield Rater(data["rater"], "person", False, True, data["labels"], {
-            "ok": missing.count(0), "missing": missing.count(len(FAMILIES)),
-            "partial": sum(0 < n < len(FAMILIES) for n in missing)}), path
+        yield (
+            Rater(
+                data["rater"],
+                "person",
+                False,
+                True,
+                data["labels"],
+                {
+                    "ok": missing.count(0),
+                    "missing": missing.count(len(FAMILIES)),
+                    "partial": sum(0 < n < len(FAMILIES) for n in missing),
+                },
+            ),
+            path,
+        )
 
 
 # --- rating sheets for people: a blinded CSV out, the filled sheet back ------------------------
@@ -316,10 +438,14 @@ def export(file: Path, study: Study, n: int = SAMPLE, seed: int = SEED) -> list[
     items, guide = items_of(study), file.with_name(file.name + ".md")
     for path in (file, guide):
         if path.exists():
-            raise UsageError(f"--export-ratings: {path} is there already; it may hold ratings: "
-                             "name another file")
-    rows = (dict.fromkeys(COLUMNS, "") | {"item": item.id, "text": item.text}
-            for item in sample(items.values(), n, seed))
+            raise UsageError(
+                f"--export-ratings: {path} is there already; it may hold ratings: "
+                "name another file"
+            )
+    rows = (
+        dict.fromkeys(COLUMNS, "") | {"item": item.id, "text": item.text}
+        for item in sample(items.values(), n, seed)
+    )
     write_atomic(file, codecs.BOM_UTF8 + csv_bytes(COLUMNS, rows))
     write_atomic(guide, instructions(file.name))
     return [file, guide]
@@ -328,51 +454,81 @@ def export(file: Path, study: Study, n: int = SAMPLE, seed: int = SEED) -> list[
 def instructions(name: str) -> str:
     """What people read before they rate, from the codebook that models get too."""
     book = codebook(codebook_texts()[CODEBOOK])
-    families = [f"**{name}**\n- yes: {family['yes']}\n- no: {family['no']}"
-                for name, family in book["families"].items()]
-    return "\n\n".join([f"# Rating {name}", *book["people"], "## The five kinds of reasoning",
-                        *families]) + "\n"
+    families = [
+        f"**{name}**\n- yes: {family['yes']}\n- no: {family['no']}"
+        for name, family in book["families"].items()
+    ]
+    return (
+        "\n\n".join(
+            [
+                f"# Rating {name}",
+                *book["people"],
+                "## The five kinds of reasoning",
+                *families,
+            ]
+        )
+        + "\n"
+    )
 
 
 def read_sheet(file: Path, items: Mapping[str, Item]) -> tuple[str, dict[str, Labels]]:
     """(rater, {item: labels}) of a filled sheet; UsageError names file, row, field and value."""
-    rows = {number: row for number, row in enumerate(_table(file), 2) if any(row.values())}
+    rows = {
+        number: row for number, row in enumerate(_table(file), 2) if any(row.values())
+    }
     raters = list(dict.fromkeys(row["rater"] for row in rows.values() if row["rater"]))
     if len(raters) != 1:
-        raise UsageError(f"{file}: rater names {', '.join(raters) or 'nobody'}; a sheet holds the "
-                         "ratings of one person: write the name in the first row, and give "
-                         "everybody a sheet")
+        raise UsageError(
+            f"{file}: rater names {', '.join(raters) or 'nobody'}; a sheet holds the "
+            "ratings of one person: write the name in the first row, and give "
+            "everybody a sheet"
+        )
     labels: dict[str, Labels] = {}
     for number, row in rows.items():
         where, item = f"{file} row {number}", row["item"]
         if item not in items:
-            raise UsageError(f"{where}: item {item!r} belongs to other runs; export a sheet from "
-                             "these")
+            raise UsageError(
+                f"{where}: item {item!r} belongs to other runs; export a sheet from "
+                "these"
+            )
         if item in labels:
-            raise UsageError(f"{where}: item {item!r} stands there twice; keep one of the rows")
+            raise UsageError(
+                f"{where}: item {item!r} stands there twice; keep one of the rows"
+            )
         if _letters(row["text"]) != _letters(items[item].text):
-            raise UsageError(f"{where}: the text is not that of {item}; sort whole rows only, or "
-                             "start from the exported sheet")
-        labels[item] = {family: _answer(where, family, row[family]) for family in FAMILIES}
+            raise UsageError(
+                f"{where}: the text is not that of {item}; sort whole rows only, or "
+                "start from the exported sheet"
+            )
+        labels[item] = {
+            family: _answer(where, family, row[family]) for family in FAMILIES
+        }
     return raters[0], labels
 
 
 def _table(file: Path) -> list[dict[str, str]]:
     """The rows below the names of the columns, cells without blanks around them."""
     try:
-        lines = csv.reader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline=""),
-                           strict=True)
+        lines = csv.reader(
+            io.StringIO(file.read_bytes().decode("utf-8-sig"), newline=""), strict=True
+        )
         head, *rows = list(lines) or [[]]
     except OSError as error:
         raise UsageError(f"--import-ratings: {file}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{file}: not CSV in UTF-8 with commas ({error}); save the sheet as "
-                         "\"CSV UTF-8\"") from None
+        raise UsageError(
+            f"{file}: not CSV in UTF-8 with commas ({error}); save the sheet as "
+            '"CSV UTF-8"'
+        ) from None
     if missing := [name for name in COLUMNS if head.count(name) != 1]:
-        raise UsageError(f"{file} row 1: no column {missing[0]!r}; keep the columns of the "
-                         "exported sheet, with commas between them")
-    return [dict(zip(head, [*map(str.strip, row), *[""] * len(head)], strict=False))
-            for row in rows]
+        raise UsageError(
+            f"{file} row 1: no column {missing[0]!r}; keep the columns of the "
+            "exported sheet, with commas between them"
+        )
+    return [
+        dict(zip(head, [*map(str.strip, row), *[""] * len(head)], strict=False))
+        for row in rows
+    ]
 
 
 def _letters(text: str) -> str:
@@ -382,8 +538,10 @@ def _letters(text: str) -> str:
 
 def _answer(where: str, family: str, value: str) -> bool | None:
     if value.lower() not in ANSWERS:
-        raise UsageError(f"{where}: {family} {value!r} is neither yes nor no; leave the cell empty "
-                         "where you can't say")
+        raise UsageError(
+            f"{where}: {family} {value!r} is neither yes nor no; leave the cell empty "
+            "where you can't say"
+        )
     return ANSWERS[value.lower()]
 
 
@@ -393,17 +551,27 @@ def collect(files: Iterable[str], study: Study, target: Path) -> list[str]:
     for file in dict.fromkeys(files):
         rater, labels = read_sheet(Path(file), items)
         if rater in sheets:
-            raise UsageError(f"{file}: a second sheet of {rater}; put all rows into one sheet")
-        if not any(value is not None for row in labels.values() for value in row.values()):
-            raise UsageError(f"{file}: nothing is rated yet; write yes or no into the columns of "
-                             "the families")
+            raise UsageError(
+                f"{file}: a second sheet of {rater}; put all rows into one sheet"
+            )
+        if not any(
+            value is not None for row in labels.values() for value in row.values()
+        ):
+            raise UsageError(
+                f"{file}: nothing is rated yet; write yes or no into the columns of "
+                "the families"
+            )
         sheets[rater] = labels
     (target / PEOPLE).mkdir(parents=True, exist_ok=True)
     lines = []
     for rater, labels in sheets.items():
-        plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in rater.lower())[:40]
-        write_atomic(target / PEOPLE / f"{plain}-{sha256(rater)[:6]}.json",
-                     json_file({"artifact": PEOPLE, "rater": rater, "labels": labels}))
+        plain = "".join(
+            c if c.isascii() and c.isalnum() else "-" for c in rater.lower()
+        )[:40]
+        write_atomic(
+            target / PEOPLE / f"{plain}-{sha256(rater)[:6]}.json",
+            json_file({"artifact": PEOPLE, "rater": rater, "labels": labels}),
+        )
         full = sum(None not in row.values() for row in labels.values())
         lines.append(f"{rater}: {full} of {len(labels)} policies fully rated")
     return lines
@@ -412,10 +580,15 @@ def collect(files: Iterable[str], study: Study, target: Path) -> list[str]:
 def command_export(args, study: Study) -> cli.Done:
     """analyze.py --export-ratings."""
     given = {"n": args.sample, "seed": args.seed}
-    sheet, guide = export(Path(args.export_ratings), study, **{
-        name: value for name, value in given.items() if value is not None})
+    sheet, guide = export(
+        Path(args.export_ratings),
+        study,
+        **{name: value for name, value in given.items() if value is not None},
+    )
     return cli.Done(
-        COMPLETE, {"sheet": str(sheet), "instructions": str(guide)},
+        COMPLETE,
+        {"sheet": str(sheet), "instructions": str(guide)},
         f"{sheet}: a blinded sheet, one policy in each row\n{guide}: what raters need to know\n"
         f"now: give a copy of both to two raters or more, then python3 analyze.py "
-        f"{' '.join(map(str, args.runs))} --import-ratings FILE")
+        f"{' '.join(map(str, args.runs))} --import-ratings FILE",
+    )

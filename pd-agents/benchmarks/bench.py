@@ -43,7 +43,9 @@ conditions:
 
 def experiment(folder: Path, rounds: int):
     pairs = list(combinations_with_replacement(POLICIES, 2))
-    text = CONFIG.format(replicates=max(1, round(rounds / 200 / len(pairs))), out=folder / "run")
+    text = CONFIG.format(
+        replicates=max(1, round(rounds / 200 / len(pairs))), out=folder / "run"
+    )
     for a, b in pairs:
         agents = [f"{{type: policy, policy: {name}}}" for name in (a, b)]
         text += f"  - {{name: {a}-{b}, agent_a: {agents[0]}, agent_b: {agents[1]}}}\n"
@@ -85,15 +87,21 @@ def aggregation(run_dir: Path) -> tuple[float, float, float]:
 
     It runs on one thread, so that CPU seconds are what the wall shows on an idle core.
     """
-    code = ("import sys, resource; from pathlib import Path;"
-            "from pdbench.runners.run_experiment import aggregate; aggregate(Path(sys.argv[1]));"
-            "used = resource.getrusage(resource.RUSAGE_SELF);"
-            "print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)")
+    code = (
+        "import sys, resource; from pathlib import Path;"
+        "from pdbench.runners.run_experiment import aggregate; aggregate(Path(sys.argv[1]));"
+        "used = resource.getrusage(resource.RUSAGE_SELF);"
+        "print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)"
+    )
     figures = []
 
     def work():
-        done = subprocess.run([sys.executable, "-c", code, str(run_dir)], check=True, text=True,
-                              capture_output=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(run_dir)],
+            check=True,
+            text=True,
+            capture_output=True,
+        )
         figures.append(tuple(map(float, done.stdout.split())))
 
     wall = seconds(work)
@@ -109,19 +117,44 @@ def figures(rounds: int):
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         loaded = experiment(folder, rounds)
-        some = [Match("bench", c, r, 1, True, True) for c in loaded.conditions for r in range(20)]
-        yield Figure("policy pairs in memory", in_memory(some), "turns/s", TURNS_PER_S, least=True)
-        yield Figure("policy pairs, every round written", written(some, folder), "rounds/s",
-                     WRITTEN_PER_S, least=True)
+        some = [
+            Match("bench", c, r, 1, True, True)
+            for c in loaded.conditions
+            for r in range(20)
+        ]
+        yield Figure(
+            "policy pairs in memory",
+            in_memory(some),
+            "turns/s",
+            TURNS_PER_S,
+            least=True,
+        )
+        yield Figure(
+            "policy pairs, every round written",
+            written(some, folder),
+            "rounds/s",
+            WRITTEN_PER_S,
+            least=True,
+        )
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "pdbench.cli", "run", str(folder / "bench.yaml")],
-                       check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-m", "pdbench.cli", "run", str(folder / "bench.yaml")],
+            check=True,
+            capture_output=True,
+        )
         played = loaded.run.replicates * len(loaded.conditions) * 200
-        yield Figure(f"pdbench run of {played:,} rounds: start, play, write, aggregate",
-                     time.perf_counter() - start, "s")
+        yield Figure(
+            f"pdbench run of {played:,} rounds: start, play, write, aggregate",
+            time.perf_counter() - start,
+            "s",
+        )
         took, wall, peak = aggregation(folder / "run")
-        yield Figure(f"aggregation of {played:,} rounds: CPU", took, "s",
-                     AGGREGATE_S_PER_MILLION * played / 1e6)
+        yield Figure(
+            f"aggregation of {played:,} rounds: CPU",
+            took,
+            "s",
+            AGGREGATE_S_PER_MILLION * played / 1e6,
+        )
         yield Figure("the same: wall", wall, "s")
         yield Figure("the same: peak memory", peak, "MB", AGGREGATE_MB)
         yield Figure("pdbench --help", help_time(), "s", HELP_S)
@@ -129,7 +162,9 @@ def figures(rounds: int):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=1_000_000, help="rounds to aggregate")
+    parser.add_argument(
+        "--rounds", type=int, default=1_000_000, help="rounds to aggregate"
+    )
     parser.add_argument("--json", action="store_true", help="a JSON line each")
     return show(figures(parser.parse_args().rounds))
 

@@ -83,45 +83,86 @@ class Met(NamedTuple):
 def meet(case: Hostile, provider: str) -> Met:
     with tempfile.TemporaryDirectory() as folder, serving(case.sends) as url:
         config = Path(folder) / "hostile.yaml"
-        config.write_text(CONFIG.format(
-            out=f"{folder}/run", configs=ROOT / "configs", provider=provider, url=url,
-            model="openai/m" if provider == "litellm" else "m", deadline=DEADLINE_S))
+        config.write_text(
+            CONFIG.format(
+                out=f"{folder}/run",
+                configs=ROOT / "configs",
+                provider=provider,
+                url=url,
+                model="openai/m" if provider == "litellm" else "m",
+                deadline=DEADLINE_S,
+            )
+        )
         said = Path(folder) / "said"
         with said.open("w") as file:
             start = time.monotonic()
-            process = subprocess.Popen([sys.executable, "-c", TIMED, str(config)],
-                                       stdout=file, stderr=file, env=os.environ | {"TEST_KEY": KEY})
+            process = subprocess.Popen(
+                [sys.executable, "-c", TIMED, str(config)],
+                stdout=file,
+                stderr=file,
+                env=os.environ | {"TEST_KEY": KEY},
+            )
             _, status, used = os.wait4(process.pid, 0)
             seconds = time.monotonic() - start
         process.returncode = os.waitstatus_to_exitcode(status)
-        kept = [f.read_bytes() for f in Path(folder).rglob("*") if f.is_file() and f != config]
+        kept = [
+            f.read_bytes()
+            for f in Path(folder).rglob("*")
+            if f.is_file() and f != config
+        ]
         text = said.read_text()
         [call] = map(float, re.findall(r"call took ([\d.]+) s", text))
-        return Met(call, seconds, used.ru_maxrss / 1024, process.returncode,
-                   "Traceback" in text, any(KEY.encode() in data for data in kept))
+        return Met(
+            call,
+            seconds,
+            used.ru_maxrss / 1024,
+            process.returncode,
+            "Traceback" in text,
+            any(KEY.encode() in data for data in kept),
+        )
 
 
 def figures(provider: str):
     met = {name: meet(case, provider) for name, case in ANSWERS.items()}
     for name, one in met.items():
-        print(f"{name:36} {one.call:6.2f} s of {one.seconds:6.2f} s {one.megabytes:5.0f} MB"
-              f"  exit {one.code}", file=sys.stderr)
+        print(
+            f"{name:36} {one.call:6.2f} s of {one.seconds:6.2f} s {one.megabytes:5.0f} MB"
+            f"  exit {one.code}",
+            file=sys.stderr,
+        )
     yield Figure("answers", len(met), "", 68, least=True)
-    yield Figure("longest call beyond its deadline",
-                 max(one.call for one in met.values()) - DEADLINE_S, "s", OVER_S)
-    yield Figure("longest process without its call",
-                 max(one.seconds - one.call for one in met.values()), "s")
+    yield Figure(
+        "longest call beyond its deadline",
+        max(one.call for one in met.values()) - DEADLINE_S,
+        "s",
+        OVER_S,
+    )
+    yield Figure(
+        "longest process without its call",
+        max(one.seconds - one.call for one in met.values()),
+        "s",
+    )
     yield Figure("programs that wanted a core meanwhile (load)", os.getloadavg()[1], "")
-    yield Figure("peak memory", max(one.megabytes for one in met.values()), "MB", MOST_MB)
+    yield Figure(
+        "peak memory", max(one.megabytes for one in met.values()), "MB", MOST_MB
+    )
     yield Figure("tracebacks", sum(one.traceback for one in met.values()), "", 0)
-    yield Figure("exit codes other than 0 and 3",
-                 sum(one.code not in (0, 3) for one in met.values()), "", 0)
-    yield Figure("files and messages with the key", sum(one.key for one in met.values()), "", 0)
+    yield Figure(
+        "exit codes other than 0 and 3",
+        sum(one.code not in (0, 3) for one in met.values()),
+        "",
+        0,
+    )
+    yield Figure(
+        "files and messages with the key", sum(one.key for one in met.values()), "", 0
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--provider", choices=("openai", "anthropic", "litellm"), default="openai")
+    parser.add_argument(
+        "--provider", choices=("openai", "anthropic", "litellm"), default="openai"
+    )
     parser.add_argument("--json", action="store_true", help="a JSON line each")
     return show(figures(parser.parse_args().provider))
 

@@ -28,7 +28,10 @@ class Hostile(NamedTuple):
 
 def http(body: bytes, status: str = "200 OK", *heads: str) -> bytes:
     lines = [f"HTTP/1.1 {status}", *heads]
-    if not any(head.lower().startswith(("content-length", "transfer-encoding")) for head in heads):
+    if not any(
+        head.lower().startswith(("content-length", "transfer-encoding"))
+        for head in heads
+    ):
         lines.append(f"Content-Length: {len(body)}")
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
 
@@ -49,6 +52,7 @@ def forever(block: bytes, pause: float = 0.0, first: bytes = b"") -> Callable:
             yield block
             if pause:
                 yield pause
+
     return sends
 
 
@@ -193,7 +197,9 @@ OWN = STATUSES | FRAMES | BODIES
 ANSWERS = NAMED | OWN
 
 
-def _play(connection: socket.socket, sends: Iterable[bytes | float], stop: Event) -> None:
+def _play(
+    connection: socket.socket, sends: Iterable[bytes | float], stop: Event
+) -> None:
     with connection, suppress(OSError):
         _read_request(connection)
         for item in sends:
@@ -202,7 +208,9 @@ def _play(connection: socket.socket, sends: Iterable[bytes | float], stop: Event
             if isinstance(item, float):
                 stop.wait(item)
             elif item == RESET:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+                )
                 return
             else:
                 connection.sendall(item)
@@ -218,8 +226,11 @@ def _read_request(connection: socket.socket) -> None:
             return
         data += block
     head, _, body = data.partition(b"\r\n\r\n")
-    length = next(int(line.split(b":")[1]) for line in head.lower().split(b"\r\n")
-                  if line.startswith(b"content-length"))
+    length = next(
+        int(line.split(b":")[1])
+        for line in head.lower().split(b"\r\n")
+        if line.startswith(b"content-length")
+    )
     while len(body) < length:
         body += connection.recv(65536)
 
@@ -236,7 +247,9 @@ def serving(sends: Callable[[], Iterable[bytes | float]]):
                 with suppress(OSError):
                     connection, _ = server.accept()
                     connection.settimeout(30)
-                    Thread(target=_play, args=(connection, sends(), stop), daemon=True).start()
+                    Thread(
+                        target=_play, args=(connection, sends(), stop), daemon=True
+                    ).start()
 
         thread = Thread(target=accept, daemon=True)
         thread.start()

@@ -8,7 +8,9 @@ from pdbench.config.schema import Game, Horizon, Payoffs, PolicySpec
 from pdbench.core.payoff import DEFAULT_MATRIX
 from pdbench.runners.match import Match, Recorded, build_agents, play
 
-AXELROD = json.loads((Path(__file__).parent / "data" / "axelrod-4.14.0.json").read_text())
+AXELROD = json.loads(
+    (Path(__file__).parent / "data" / "axelrod-4.14.0.json").read_text()
+)
 CONFIGS = Path(__file__).parents[1] / "configs"
 
 
@@ -16,7 +18,9 @@ def policy(name: str, **parameters) -> LoadedAgent:
     return LoadedAgent(PolicySpec(type="policy", policy=name, **parameters), name, None)
 
 
-def condition(a, b, n=None, stop_prob=None, noise=0.0, payoffs=DEFAULT_MATRIX) -> Condition:
+def condition(
+    a, b, n=None, stop_prob=None, noise=0.0, payoffs=DEFAULT_MATRIX
+) -> Condition:
     kind = "fixed" if n else "geometric"
     a, b = (policy(x) if isinstance(x, str) else x for x in (a, b))
     game = Game(payoffs=Payoffs(**payoffs), noise=noise)
@@ -33,7 +37,9 @@ def played(a, b, seed=1, replicate=0, **settings):
 def rounds_of(run_dir: Path, drop=("timestamp_utc",)) -> list[dict]:
     """The lines of rounds.jsonl without what may differ between equal runs."""
     lines = (run_dir / "rounds.jsonl").read_text().splitlines()
-    return [{k: v for k, v in json.loads(line).items() if k not in drop} for line in lines]
+    return [
+        {k: v for k, v in json.loads(line).items() if k not in drop} for line in lines
+    ]
 
 
 def manifest_changed(run_dir: Path, change) -> None:
@@ -41,14 +47,19 @@ def manifest_changed(run_dir: Path, change) -> None:
     path = run_dir / "run_manifest.json"
     manifest = json.loads(path.read_text())
     change(manifest)
-    path.write_bytes((json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode(
-        "utf-8", "backslashreplace"))
+    path.write_bytes(
+        (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode(
+            "utf-8", "backslashreplace"
+        )
+    )
 
 
 def unfinished(status):
     """A change of a manifest: the run has not ended yet."""
+
     def change(manifest):
         for key in ("matches", "incomplete_matches", "rounds", "model_calls"):
             manifest.pop(key)
         manifest["status"] = status
+
     return change

@@ -20,17 +20,33 @@ from double import Double
 
 from common.artifacts import canonical_json, csv_bytes, gzip_bytes, sha256
 
-PLAN = {"name": "pair", "runs": [{"toggles": {"S": "high", "C": "present", "H": "low"}},
-                                {"toggles": {"S": "low", "C": "absent", "H": "low"}}]}
+PLAN = {
+    "name": "pair",
+    "runs": [
+        {"toggles": {"S": "high", "C": "present", "H": "low"}},
+        {"toggles": {"S": "low", "C": "absent", "H": "low"}},
+    ],
+}
 PLANNED = "run_tournament.py --plan plan.json --agents 3 --rounds 1 --out plans"
 STUDIES = {  # commands, and how they end
     "run_pilot.py --models sim-coin --runs 2 --out pilot": 0,
     "run_pilot.py --models double/a --runs 1 --concurrency 1 --out stopped --base-url URL": 5,
-    f"{PLANNED} --preregister": 0, f"{PLANNED} --analyze": 0, "analyze.py --index pilot": 0,
+    f"{PLANNED} --preregister": 0,
+    f"{PLANNED} --analyze": 0,
+    "analyze.py --index pilot": 0,
     "urrp_run.py --pilot --trials 1 --models sim-denier --out urrp --output trials.jsonl": 0,
-    "calibrate.py --reps 2 --populations coin-50-0-0-0 --out counts": 0}
-URRP = ("urrp_analyze.py", "urrp_runs.jsonl", "--json", "urrp-analysis.json", "--html",
-        "report.html", "--csv", "trials.csv")
+    "calibrate.py --reps 2 --populations coin-50-0-0-0 --out counts": 0,
+}
+URRP = (
+    "urrp_analyze.py",
+    "urrp_runs.jsonl",
+    "--json",
+    "urrp-analysis.json",
+    "--html",
+    "report.html",
+    "--csv",
+    "trials.csv",
+)
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +55,9 @@ def studies(tmp_path_factory):
     out = tmp_path_factory.mktemp("studies")
     (out / "plan.json").write_text(json.dumps(PLAN))
     with Double() as double:
-        double.script(faults=[{"fault": "too-long", "times": 1}, {"fault": "401", "skip": 2}])
+        double.script(
+            faults=[{"fault": "too-long", "times": 1}, {"fault": "401", "skip": 2}]
+        )
         for command, code in STUDIES.items():
             done = ended(out, *command.replace("URL", double.url).split())
             assert done.returncode == code, done.stderr
@@ -52,9 +70,11 @@ def studies(tmp_path_factory):
 @pytest.fixture
 def study(studies, tmp_path):
     """study(kind) → a fresh copy of one kind's folder."""
+
     def copy(kind):
         folder = shutil.copytree(studies / kind, tmp_path / kind)
         return folder if kind in ("counts", "index") else run_in(folder)
+
     return copy
 
 
@@ -63,6 +83,7 @@ def verified(folder, tmp_path):
 
 
 # --- ways to change a folder ---------------------------------------------------------------------
+
 
 def read(path):
     data = path.read_bytes()
@@ -96,8 +117,12 @@ def packed(folder, name, change):
 @attack
 def manifest(folder, *path, value):
     """The manifest has another value at a path of keys."""
-    edit(folder, lambda data: reduce(lambda part, key: part[key], path[:-1], data).update(
-        {path[-1]: value}))
+    edit(
+        folder,
+        lambda data: reduce(lambda part, key: part[key], path[:-1], data).update(
+            {path[-1]: value}
+        ),
+    )
 
 
 @attack
@@ -123,8 +148,11 @@ def link(folder, name, target=None):
 @attack
 def copy(folder, name, target):
     """A folder that is beside it or in it stands in it once more."""
-    shutil.copytree(min(folder.parent.glob(name)), folder / target,
-                    ignore=shutil.ignore_patterns(target))
+    shutil.copytree(
+        min(folder.parent.glob(name)),
+        folder / target,
+        ignore=shutil.ignore_patterns(target),
+    )
 
 
 def bomb(name):
@@ -140,8 +168,10 @@ def both(folder, *attacks):
 
 def longer(*names):
     """A row of the table: each of the files is longer by a line break, and all are named."""
-    return (both(*(text(name, rb"\Z", b"\n") for name in names)),
-            "(?s)" + ".*".join(f"{name}: " for name in names))
+    return (
+        both(*(text(name, rb"\Z", b"\n") for name in names)),
+        "(?s)" + ".*".join(f"{name}: " for name in names),
+    )
 
 
 def exchanged(folder):
@@ -154,11 +184,18 @@ def exchanged(folder):
 
 def killed(folder):
     """The manifest of a run that was killed in its first session."""
+
     def change(value):
         for key in value.keys() - {"artifact", "identity", "unproven"}:
             del value[key]
-        value |= {"state": "running", "files": {"report.html": sha256(b"of an earlier start")}}
-        value["unproven"]["sessions"][-1] |= dict.fromkeys(("ended", "ended_by", "elapsed_s"))
+        value |= {
+            "state": "running",
+            "files": {"report.html": sha256(b"of an earlier start")},
+        }
+        value["unproven"]["sessions"][-1] |= dict.fromkeys(
+            ("ended", "ended_by", "elapsed_s")
+        )
+
     edit(folder, change)
 
 
@@ -166,12 +203,17 @@ def killed(folder):
 def forged(folder, change):
     """The journal's lines are changed, its chain is mended, and what the manifest says of it."""
     lines, prev = [], ""
-    for line in change([json.loads(line) for line in read(folder / JOURNAL).splitlines()]):
+    for line in change(
+        [json.loads(line) for line in read(folder / JOURNAL).splitlines()]
+    ):
         line["prev"] = prev or line["prev"]
         lines.append(json.dumps(line, separators=(",", ":")).encode())
         prev = sha256(lines[-1])
     write(folder / JOURNAL, b"".join(line + b"\n" for line in lines))
-    edit(folder, lambda value: value["journal"].update(head_sha256=prev, attempts=len(lines)))
+    edit(
+        folder,
+        lambda value: value["journal"].update(head_sha256=prev, attempts=len(lines)),
+    )
 
 
 def first(part="", **changes):
@@ -181,58 +223,109 @@ def first(part="", **changes):
 
 def body(**changes):
     """The first answer is another."""
-    return forged(lambda x: x[0]["response"].update(body=json.dumps(
-        json.loads(x[0]["response"]["body"]) | changes)) or x)
+    return forged(
+        lambda x: (
+            x[0]["response"].update(
+                body=json.dumps(json.loads(x[0]["response"]["body"]) | changes)
+            )
+            or x
+        )
+    )
 
 
 def retried(lines, **changes):
     """An attempt that failed before the answer, as it may stand there."""
-    failed = lines[0] | {"outcome": None, "cost_usd": None, "response": {
-        "status": 500, "headers": {}, "body": "", "error": ""}} | changes
+    failed = (
+        lines[0]
+        | {
+            "outcome": None,
+            "cost_usd": None,
+            "response": {"status": 500, "headers": {}, "body": "", "error": ""},
+        }
+        | changes
+    )
     return [failed, lines[0] | {"attempt": 2}, *lines[1:]]
 
 
 @attack
 def session(folder, earlier=False, **changes):
     """The last session differs; or there is one `earlier` than it, which does."""
+
     def change(value):
         sessions = value["unproven"]["sessions"]
         sessions[-1:] = [sessions[-1] | changes, *([sessions[-1]] if earlier else [])]
+
     edit(folder, change)
 
 
 JOURNAL = "journal.jsonl.gz"
-TEXT = {"choices": [{"finish_reason": "stop", "message": {"content": "Decision: COORDINATE"}}]}
+TEXT = {
+    "choices": [
+        {"finish_reason": "stop", "message": {"content": "Decision: COORDINATE"}}
+    ]
+}
 CUT = {"choices": [{"finish_reason": "length", "message": {"content": "x"}}]}
 LATE = "2099-01-01T00:00:00Z"
 STRAY, UNSENT = "does not follow from", "is not what the design would send"
 ATTACKS = {  # {kind: rows of (what is changed, what is printed)}
     "pilot": [
         # What a run's files are made from.
-        (text("manifest.json", rb".{20}\Z"), "manifest.json: not JSON"), longer("prompts.json"),
+        (text("manifest.json", rb".{20}\Z"), "manifest.json: not JSON"),
+        longer("prompts.json"),
         (remove(JOURNAL), JOURNAL),
         (text("manifest.json", b": ", b":  "), "manifest.json: first difference"),
-        (manifest("artifact", value="tournament"), "manifest.json: nothing follows from it"),
-        (manifest("artifact", value="x"), "artifact \"x\" is not one of"),
-        (manifest("identity", "provider", value="https://openrouter.ai/api/v1"), "manifest.json"),
+        (
+            manifest("artifact", value="tournament"),
+            "manifest.json: nothing follows from it",
+        ),
+        (manifest("artifact", value="x"), 'artifact "x" is not one of'),
+        (
+            manifest("identity", "provider", value="https://openrouter.ai/api/v1"),
+            "manifest.json",
+        ),
         (manifest("served", value={"sim-coin": {"gpt-5": 8}}), "manifest.json: served"),
         (manifest("state", value="incomplete"), "manifest.json: state"),
         (text(JOURNAL, rb"\n\Z"), JOURNAL),
         (text(JOURNAL, b'"attempt":1', b'"attempt":1,"attempt":1'), JOURNAL),
-        (packed(JOURNAL, lambda d: d[:9] + b"\3" + d[10:]), f"{JOURNAL}: not packed by this proj"),
+        (
+            packed(JOURNAL, lambda d: d[:9] + b"\3" + d[10:]),
+            f"{JOURNAL}: not packed by this proj",
+        ),
         (packed(JOURNAL, lambda d: d[:40] + bytes(9) + d[49:]), f"{JOURNAL}: damaged"),
-        (lambda folder: write(folder / "journal.jsonl", read(folder / JOURNAL)), "journal.jsonl: "),
+        (
+            lambda folder: write(folder / "journal.jsonl", read(folder / JOURNAL)),
+            "journal.jsonl: ",
+        ),
         # Files that follow, files of nobody.
-        longer("pilot-analysis.json", "pilot-summary.md", "report.html", "trials.jsonl.gz"),
-        (text("trials.csv", rb"\Z", b"#"), r"trials.csv: first difference in line \d+, "
-         "column 1: expected the end of the file, found '#'"),
-        (packed("trials.jsonl.gz", lambda d: gzip_bytes(gzip.decompress(d)[:50]) + gzip_bytes(
-            gzip.decompress(d)[50:])), "trials.jsonl.gz: .*behind the end"),
-        (remove("trials.csv"), "trials.csv: gone"), (link("trials.csv"), "trials.csv: no regular"),
-        (text("report.html", b".*"), "report.html: first difference in line 1, "
-         "column 1: expected '.*', found the end of the file"),
-        (add("exports/games.csv"), STRAY), (add("inflight.jsonl"), STRAY),
-        (add(".trials.csv.7.tmp"), STRAY), (add("a\nverified b: pilot.json"), "a verified b"),
+        longer(
+            "pilot-analysis.json", "pilot-summary.md", "report.html", "trials.jsonl.gz"
+        ),
+        (
+            text("trials.csv", rb"\Z", b"#"),
+            r"trials.csv: first difference in line \d+, "
+            "column 1: expected the end of the file, found '#'",
+        ),
+        (
+            packed(
+                "trials.jsonl.gz",
+                lambda d: (
+                    gzip_bytes(gzip.decompress(d)[:50])
+                    + gzip_bytes(gzip.decompress(d)[50:])
+                ),
+            ),
+            "trials.jsonl.gz: .*behind the end",
+        ),
+        (remove("trials.csv"), "trials.csv: gone"),
+        (link("trials.csv"), "trials.csv: no regular"),
+        (
+            text("report.html", b".*"),
+            "report.html: first difference in line 1, "
+            "column 1: expected '.*', found the end of the file",
+        ),
+        (add("exports/games.csv"), STRAY),
+        (add("inflight.jsonl"), STRAY),
+        (add(".trials.csv.7.tmp"), STRAY),
+        (add("a\nverified b: pilot.json"), "a verified b"),
         (add("prereg.json"), "prereg.json: no plan.json"),
         (lambda folder: (folder / "more").mkdir(), "more: an empty folder"),
         (copy("*/", "more"), "more: pilot in a folder of another kind"),
@@ -241,10 +334,15 @@ ATTACKS = {  # {kind: rows of (what is changed, what is printed)}
         (forged(lambda x: x[:-1]), "manifest.json: "),
         (first(outcome="empty"), "outcome 'empty', and the response says"),
         (first(outcome=None), "outcome None, and the response says"),
-        (both(body(**CUT), first(outcome="truncated")),
-         r"manifest.json: outcomes\.ok: expected 7, found 8"),
-        (body(**TEXT), r"trials.csv: first difference in line \d, column \d+: "
-         "expected '[^']{5,40}', found '[^']{5,40}'"),
+        (
+            both(body(**CUT), first(outcome="truncated")),
+            r"manifest.json: outcomes\.ok: expected 7, found 8",
+        ),
+        (
+            body(**TEXT),
+            r"trials.csv: first difference in line \d, column \d+: "
+            "expected '[^']{5,40}', found '[^']{5,40}'",
+        ),
         (first(cost_usd=0.5), "cost_usd 0.5, and the response says 0"),
         (first(charged_usd=0.5), "charged_usd 0.5, and the response cost 0"),
         (first(final=True), "final True, and the response says False"),
@@ -255,40 +353,81 @@ ATTACKS = {  # {kind: rows of (what is changed, what is printed)}
         (forged(lambda x: [*x, dict(x[0])]), "is answered twice"),
         (first(attempt=2), "attempt 2, and it is number 1"),
         (forged(retried), "retries: expected 1, found 0"),
-        (forged(lambda x: retried(x, request_sha256="0" * 64)), "another question than its first"),
+        (
+            forged(lambda x: retried(x, request_sha256="0" * 64)),
+            "another question than its first",
+        ),
         (first("request", temperature=0.1), UNSENT),
         # What nothing proves, against itself or against what the journal tells.
-        *((attack, "manifest.json: unproven") for attack in (
-            manifest("unproven", "ended_by", value="budget"), session(ended_by="OverBudget"),
-            session(ended=None, ended_by=None, elapsed_s=None), session(earlier=True, ended=None),
-            session(earlier=True, started=LATE, ended=LATE), session(ended="2020-01-01T00:00:00Z"),
-            manifest("unproven", "sessions", value=[]),
-            manifest("unproven", "limit_usd", value=5.0)))],
-    "stopped": [(text("journal.jsonl", rb"\Z", b'{"prev":'), r"\AFAILED   [^\n]*: journal.jsonl: "
-                 r"its last line is not whole; restore it\n\Z")],
-    "real": [(first(cost_usd=0.5), "cost_usd 0.5, and the response says None"),
-             (first("request", temperature=0.9), UNSENT)],
+        *(
+            (attack, "manifest.json: unproven")
+            for attack in (
+                manifest("unproven", "ended_by", value="budget"),
+                session(ended_by="OverBudget"),
+                session(ended=None, ended_by=None, elapsed_s=None),
+                session(earlier=True, ended=None),
+                session(earlier=True, started=LATE, ended=LATE),
+                session(ended="2020-01-01T00:00:00Z"),
+                manifest("unproven", "sessions", value=[]),
+                manifest("unproven", "limit_usd", value=5.0),
+            )
+        ),
+    ],
+    "stopped": [
+        (
+            text("journal.jsonl", rb"\Z", b'{"prev":'),
+            r"\AFAILED   [^\n]*: journal.jsonl: "
+            r"its last line is not whole; restore it\n\Z",
+        )
+    ],
+    "real": [
+        (first(cost_usd=0.5), "cost_usd 0.5, and the response says None"),
+        (first("request", temperature=0.9), UNSENT),
+    ],
     "index": [(text("index.html", b"SIMULATED", b"MEASURED"), "index.html")],
     "urrp": [
         longer("report.html", "trials.csv", "urrp-analysis.json"),
         (add("labels.csv"), "labels.csv"),
-        (text("urrp_runs.jsonl", rb"[^\n]+\n\Z"), "urrp_runs")],
+        (text("urrp_runs.jsonl", rb"[^\n]+\n\Z"), "urrp_runs"),
+    ],
     "counts": [
-        (remove("calibration.json"), "calibration.json"), (add("populations.csv"), "populations"),
-        (text("calibration.json", b'"replications": ', b'"replications": 1'), "calibration"),
-        (text("calibration.json", b".*", b'{"seed":' + b"9" * 5000 + b"}\n"),
-         "calibration.json: .*a number of more than 4,300 digits"),
+        (remove("calibration.json"), "calibration.json"),
+        (add("populations.csv"), "populations"),
+        (
+            text("calibration.json", b'"replications": ', b'"replications": 1'),
+            "calibration",
+        ),
+        (
+            text("calibration.json", b".*", b'{"seed":' + b"9" * 5000 + b"}\n"),
+            "calibration.json: .*a number of more than 4,300 digits",
+        ),
         longer("calibration.md", "report.html"),
-        (add("acausal-analysis.json", b"{"), "acausal-analysis.json: ")],
+        (add("acausal-analysis.json", b"{"), "acausal-analysis.json: "),
+    ],
     "plans": [
         (remove("acausal-analysis.json"), "acausal-analysis.json: No such file"),
-        longer("acausal-analysis.json", "acausal-summary.md", "exports/games.csv",
-               "exports/policies.csv", "report.html"),
-        (add("exports/more.csv"), "exports/more.csv"), (remove("cvd-S.low*"), "cvd-S.low"),
-        (exchanged, "FAILED"), (remove(f"cvd-S.low*/{JOURNAL}"), JOURNAL),
-        (copy("*/cvd-S.low*", "cvd-S.low-C.absent-H.low-s43"), "cvd-S.low-C.absent-H.low-s43"),
-        (lambda folder: edit(folder, lambda v: v["runs"].pop(), "plan.json"), "plan.json"),
-        (text("prereg.json", rb'"[0-9a-f]{64}"', b'"%064d"' % 0), "prereg.json")]}
+        longer(
+            "acausal-analysis.json",
+            "acausal-summary.md",
+            "exports/games.csv",
+            "exports/policies.csv",
+            "report.html",
+        ),
+        (add("exports/more.csv"), "exports/more.csv"),
+        (remove("cvd-S.low*"), "cvd-S.low"),
+        (exchanged, "FAILED"),
+        (remove(f"cvd-S.low*/{JOURNAL}"), JOURNAL),
+        (
+            copy("*/cvd-S.low*", "cvd-S.low-C.absent-H.low-s43"),
+            "cvd-S.low-C.absent-H.low-s43",
+        ),
+        (
+            lambda folder: edit(folder, lambda v: v["runs"].pop(), "plan.json"),
+            "plan.json",
+        ),
+        (text("prereg.json", rb'"[0-9a-f]{64}"', b'"%064d"' % 0), "prereg.json"),
+    ],
+}
 ROWS = [(kind, *row) for kind, rows in ATTACKS.items() for row in rows]
 
 
@@ -305,12 +444,18 @@ def test_an_attack_is_named_with_exit_code_2(study, tmp_path, kind, attack, word
 
 # Files that hang or fill the memory.
 HANGING = [
-    ("pilot", lambda folder: os.mkfifo(folder / "pipe")), ("pilot", link(JOURNAL, "/dev/zero")),
-    ("pilot", bomb(JOURNAL)), ("pilot", bomb("trials.jsonl.gz")),
+    ("pilot", lambda folder: os.mkfifo(folder / "pipe")),
+    ("pilot", link(JOURNAL, "/dev/zero")),
+    ("pilot", bomb(JOURNAL)),
+    ("pilot", bomb("trials.jsonl.gz")),
     ("pilot", add("manifest.json", b"[" * 200_000)),
-    ("pilot", lambda folder: os.truncate(folder / "manifest.json", 20_000_000_000)),  # sparse
+    (
+        "pilot",
+        lambda folder: os.truncate(folder / "manifest.json", 20_000_000_000),
+    ),  # sparse
     ("counts", lambda folder: os.truncate(folder / "calibration.json", 20_000_000_000)),
-    ("plans", link("plan.json", "/dev/zero"))]
+    ("plans", link("plan.json", "/dev/zero")),
+]
 
 
 def test_what_hangs_or_fills_the_memory_is_named_within_a_gigabyte(study, tmp_path):
@@ -320,8 +465,14 @@ def test_what_hangs_or_fills_the_memory_is_named_within_a_gigabyte(study, tmp_pa
         study(kind).rename(tmp_path / folder)
         shutil.rmtree(tmp_path / kind, ignore_errors=True)
         attack(tmp_path / folder)
-    done = process(tmp_path, "analyze.py", "--verify", "all", "--json", preexec_fn=lambda:
-                   resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)))
+    done = process(
+        tmp_path,
+        "analyze.py",
+        "--verify",
+        "all",
+        "--json",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)),
+    )
     verdicts = {each["run"]: each["ok"] for each in json.loads(done.stdout)["runs"]}
     assert "Traceback" not in done.stderr and done.returncode == 2
     assert [verdicts[folder] for folder in folders] == [False] * len(folders)
@@ -329,12 +480,24 @@ def test_what_hangs_or_fills_the_memory_is_named_within_a_gigabyte(study, tmp_pa
 
 def test_a_killed_run_is_partial_with_all_that_a_kill_may_leave(study, tmp_path):
     folder = study("pilot")
-    both(killed, add("report.html", b"of an earlier start"), add("inflight.jsonl", b"{"),
-         add(".trials.csv.7.tmp"), add("journal.jsonl", read(folder / JOURNAL)[:-30]))(folder)
+    both(
+        killed,
+        add("report.html", b"of an earlier start"),
+        add("inflight.jsonl", b"{"),
+        add(".trials.csv.7.tmp"),
+        add("journal.jsonl", read(folder / JOURNAL)[:-30]),
+    )(folder)
     done = verified(folder, tmp_path)
-    assert done.returncode == 2 and "trials.csv: first difference" in done.stdout  # a line less
-    for name in (JOURNAL, "trials.jsonl.gz", "trials.csv", "pilot-analysis.json",
-                 "pilot-summary.md"):
+    assert (
+        done.returncode == 2 and "trials.csv: first difference" in done.stdout
+    )  # a line less
+    for name in (
+        JOURNAL,
+        "trials.jsonl.gz",
+        "trials.csv",
+        "pilot-analysis.json",
+        "pilot-summary.md",
+    ):
         (folder / name).unlink()
     done = verified(folder, tmp_path)
     assert done.returncode == 3 and done.stdout.startswith("PARTIAL"), done.stdout
@@ -344,17 +507,32 @@ def test_a_killed_run_is_partial_with_all_that_a_kill_may_leave(study, tmp_path)
 
 # --- what nothing in a folder shows --------------------------------------------------------------
 
-@pytest.mark.parametrize(("attack", "same_root"), [
-    (both(first(at="2020-01-01T00:00:00Z", latency_s=9.0, message="fine"),
-          first("response", headers={"a": "b"})), True),
-    (forged(lambda x: [x[1] | {"prev": x[0]["prev"]}, x[0], *x[2:]]), True),
-    (body(**TEXT, id="another"), False)], ids=["how an answer came", "the order", "an answer"])
+
+@pytest.mark.parametrize(
+    ("attack", "same_root"),
+    [
+        (
+            both(
+                first(at="2020-01-01T00:00:00Z", latency_s=9.0, message="fine"),
+                first("response", headers={"a": "b"}),
+            ),
+            True,
+        ),
+        (forged(lambda x: [x[1] | {"prev": x[0]["prev"]}, x[0], *x[2:]]), True),
+        (body(**TEXT, id="another"), False),
+    ],
+    ids=["how an answer came", "the order", "an answer"],
+)
 def test_a_journal_that_was_forged_as_a_whole_differs_from_what_was_published(
-        study, tmp_path, attack, same_root):
+    study, tmp_path, attack, same_root
+):
     def published():
         done = verified(folder, tmp_path)
-        assert done.returncode == 0 and "publish root and head" in " ".join(done.stderr.split())
+        assert done.returncode == 0 and "publish root and head" in " ".join(
+            done.stderr.split()
+        )
         return re.search(r"root (\w+)\s+head (\w+)", done.stdout).groups()
+
     folder = study("pilot")
     root, head = published()
     attack(folder)
@@ -362,17 +540,27 @@ def test_a_journal_that_was_forged_as_a_whole_differs_from_what_was_published(
     new_root, new_head = published()
     assert new_head != head and (new_root == root) is same_root
     for expected, code in ((head, 2), (new_root, 0), (f"{head},{new_head}", 0)):
-        assert ended(tmp_path, "analyze.py", "--verify", "--expect-head", expected,
-                     folder).returncode == code
+        assert (
+            ended(
+                tmp_path, "analyze.py", "--verify", "--expect-head", expected, folder
+            ).returncode
+            == code
+        )
 
 
 # What no journal tells of: the success line names it. Code that has changed is a note besides.
-@pytest.mark.parametrize(("key", "value"), [("platform", "x"), ("code", {"analyze.py": "0" * 64})])
-def test_what_no_journal_tells_of_is_named_with_the_success(study, tmp_path, key, value):
+@pytest.mark.parametrize(
+    ("key", "value"), [("platform", "x"), ("code", {"analyze.py": "0" * 64})]
+)
+def test_what_no_journal_tells_of_is_named_with_the_success(
+    study, tmp_path, key, value
+):
     folder = study("pilot")
     code = json.loads(read(folder / "manifest.json"))["unproven"]["code"]
     assert {"analyze.py", "common/runs.py", "cirrus/reports/pilot.py"} < code.keys()
-    assert all(sha256((ROOT / name).read_bytes()) == digest for name, digest in code.items())
+    assert all(
+        sha256((ROOT / name).read_bytes()) == digest for name, digest in code.items()
+    )
     manifest("unproven", key, value=value)(folder)
     done = verified(folder, tmp_path)
     assert done.returncode == 0 and re.search(rf"unproven: [^:]*\b{key}\b", done.stdout)
@@ -380,22 +568,31 @@ def test_what_no_journal_tells_of_is_named_with_the_success(study, tmp_path, key
     assert (note in " ".join(done.stderr.split())) is (key == "code")
 
 
-@pytest.mark.parametrize(("kind", "runs", "code"), [
-    ("pilot", 1, 0), ("plans", 2, 0), ("counts", 0, 0), ("stopped", 0, 3)])
-def test_a_success_fits_a_terminal_and_gives_root_and_head_whole(study, tmp_path, kind, runs, code):
+@pytest.mark.parametrize(
+    ("kind", "runs", "code"),
+    [("pilot", 1, 0), ("plans", 2, 0), ("counts", 0, 0), ("stopped", 0, 3)],
+)
+def test_a_success_fits_a_terminal_and_gives_root_and_head_whole(
+    study, tmp_path, kind, runs, code
+):
     folder = study(kind).relative_to(tmp_path)
     done = verified(folder, tmp_path)
     journals = list((tmp_path / folder).rglob("journal.jsonl*"))
     assert done.returncode == code and done.stdout.count(" answers") == len(journals)
     assert max(map(len, [*done.stdout.splitlines(), *done.stderr.splitlines()])) <= 80
-    assert re.findall(r"^  (root|head) [0-9a-f]{64}$", done.stdout, re.M) == ["root", "head"] * runs
+    assert (
+        re.findall(r"^  (root|head) [0-9a-f]{64}$", done.stdout, re.M)
+        == ["root", "head"] * runs
+    )
 
 
 def test_an_imported_sheet_is_allowed_as_it_was_imported(study, tmp_path):
     plan = study("plans")
     ended(tmp_path, "analyze.py", plan, "--export-ratings", "r.csv")
     with open(tmp_path / "r.csv", encoding="utf-8-sig", newline="") as file:
-        rows = [row | {"rater": "anna", "acausal": "yes"} for row in csv.DictReader(file)]
+        rows = [
+            row | {"rater": "anna", "acausal": "yes"} for row in csv.DictReader(file)
+        ]
     (tmp_path / "anna.csv").write_bytes(csv_bytes(list(rows[0]), rows))
     ended(tmp_path, "analyze.py", plan, "--import-ratings", "anna.csv")
     [sheet] = plan.glob("ratings/*.json")
@@ -407,7 +604,9 @@ def test_an_imported_sheet_is_allowed_as_it_was_imported(study, tmp_path):
     assert verified(plan, tmp_path).returncode == 2
 
 
-def test_nothing_is_written_and_a_folder_that_fails_hides_no_other(studies, study, tmp_path):
+def test_nothing_is_written_and_a_folder_that_fails_hides_no_other(
+    studies, study, tmp_path
+):
     text("pilot-analysis.json", b"true", b"false")(study("pilot"))
     shutil.copytree(studies / "counts", tmp_path / "zz")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
@@ -415,20 +614,33 @@ def test_nothing_is_written_and_a_folder_that_fails_hides_no_other(studies, stud
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
     verdicts = json.loads(done.stdout)["runs"]
     assert [(verdict["instrument"], verdict["ok"]) for verdict in verdicts] == [
-        ("pilot", False), ("calibration", True)]
+        ("pilot", False),
+        ("calibration", True),
+    ]
     assert "pilot-analysis.json: first difference in line" in verdicts[0]["problems"][0]
 
 
 # --- drawn mechanically --------------------------------------------------------------------------
 
-JSONS = [("plans", "cvd-S.low*/manifest.json"), ("plans", "cvd-S.high*/acausal_manifest.json"),
-         ("pilot", "manifest.json"), ("pilot", "pilot-analysis.json"), ("pilot", "prompts.json"),
-         ("plans", "plan.json"), ("plans", "prereg.json"), ("plans", "acausal-analysis.json"),
-         ("urrp", "manifest.json"), ("urrp", "urrp-analysis.json"), ("counts", "calibration.json")]
+JSONS = [
+    ("plans", "cvd-S.low*/manifest.json"),
+    ("plans", "cvd-S.high*/acausal_manifest.json"),
+    ("pilot", "manifest.json"),
+    ("pilot", "pilot-analysis.json"),
+    ("pilot", "prompts.json"),
+    ("plans", "plan.json"),
+    ("plans", "prereg.json"),
+    ("plans", "acausal-analysis.json"),
+    ("urrp", "manifest.json"),
+    ("urrp", "urrp-analysis.json"),
+    ("counts", "calibration.json"),
+]
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("TAMPERINGS", "11"))))
-def test_a_key_that_is_removed_or_set_to_its_neighbour_s_value_is_named(study, tmp_path, seed):
+def test_a_key_that_is_removed_or_set_to_its_neighbour_s_value_is_named(
+    study, tmp_path, seed
+):
     kind, name = JSONS[seed % len(JSONS)]
     folder, draw = study(kind), random.Random(seed)
     path = min(folder.glob(name))

@@ -28,12 +28,16 @@ app = typer.Typer(
 ConfigPath = Annotated[Path, typer.Argument(help="The experiment's YAML file.")]
 RunDir = Annotated[Path, typer.Argument(help="A folder that `pdbench run` wrote.")]
 # Read in main(), which must say errors as an object too; declared so that every help names it.
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")
+]
 
 MOST_JOBS, MOST_PORT = 64, 65_535
-RANGES = {"--replicates": "a whole number from 1",
-          "--jobs": f"a whole number from 1 to {MOST_JOBS}",
-          "--port": f"a whole number from 1 to {MOST_PORT}"}
+RANGES = {
+    "--replicates": "a whole number from 1",
+    "--jobs": f"a whole number from 1 to {MOST_JOBS}",
+    "--port": f"a whole number from 1 to {MOST_PORT}",
+}
 
 
 class Said(NamedTuple):
@@ -56,18 +60,27 @@ def validate(config_path: ConfigPath, json: Json = False) -> Said:
     notes = list(not_ready(experiment.conditions))
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    return Said({**experiment_facts(experiment), "notes": notes}, experiment_text(experiment))
+    return Said(
+        {**experiment_facts(experiment), "notes": notes}, experiment_text(experiment)
+    )
 
 
 @app.command()
 def run(
     config_path: ConfigPath,
     replicates: Annotated[
-        int | None, typer.Option(min=1, help="Replicates per condition, instead of the file's;"
-                                 " more than a run has are added, none is removed.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Replicates per condition, instead of the file's;"
+            " more than a run has are added, none is removed.",
+        ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the matches and model calls; write nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Print the matches and model calls; write nothing."
+        ),
     ] = False,
     jobs: Annotated[
         int, typer.Option(min=1, max=MOST_JOBS, help="Matches played side by side.")
@@ -76,7 +89,12 @@ def run(
 ) -> Said:
     """Play all conditions and replicates. The same command resumes an interrupted run."""
     from pdbench.config.load import load_experiment
-    from pdbench.summary import match_list_facts, match_list_text, outcome_facts, outcome_text
+    from pdbench.summary import (
+        match_list_facts,
+        match_list_text,
+        outcome_facts,
+        outcome_text,
+    )
 
     experiment = load_experiment(config_path)
     _warn(experiment)
@@ -84,16 +102,23 @@ def run(
 
     if dry_run:
         matches = plan(experiment, replicates)
-        return Said(match_list_facts(experiment, matches),
-                    match_list_text(matches, replicates_note(experiment, replicates)))
+        return Said(
+            match_list_facts(experiment, matches),
+            match_list_text(matches, replicates_note(experiment, replicates)),
+        )
     if note := replicates_note(experiment, replicates):
         print(f"note: {note}", file=sys.stderr)
     try:
         outcome = run_experiment(experiment, replicates, jobs)
     except KeyboardInterrupt:
-        raise Interrupted("interrupted; whole rounds are kept, the same command resumes") from None
-    return Said(outcome_facts(outcome), outcome_text(outcome),
-                RunError(_incomplete_text(outcome)) if outcome.incomplete else None)
+        raise Interrupted(
+            "interrupted; whole rounds are kept, the same command resumes"
+        ) from None
+    return Said(
+        outcome_facts(outcome),
+        outcome_text(outcome),
+        RunError(_incomplete_text(outcome)) if outcome.incomplete else None,
+    )
 
 
 @app.command()
@@ -104,9 +129,11 @@ def aggregate(run_dir: RunDir, json: Json = False) -> Said:
 
     file, rows = run_dir / "aggregates.parquet", aggregate_again(run_dir)
     unproven = read_manifest(run_dir)["unproven"]
-    return Said({"file": str(file), "rows": rows, "unproven": unproven},
-                f"{file}: {rows} rows\nunproven: {', '.join(unproven)}; times of rounds; which"
-                " model answered")
+    return Said(
+        {"file": str(file), "rows": rows, "unproven": unproven},
+        f"{file}: {rows} rows\nunproven: {', '.join(unproven)}; times of rounds; which"
+        " model answered",
+    )
 
 
 @app.command()
@@ -123,9 +150,14 @@ def report(run_dir: RunDir, json: Json = False) -> Said:
 @app.command()
 def ui(
     run_dir: RunDir,
-    port: Annotated[int, typer.Option(min=1, max=MOST_PORT, help="Port on 127.0.0.1.")] = 8501,
+    port: Annotated[
+        int, typer.Option(min=1, max=MOST_PORT, help="Port on 127.0.0.1.")
+    ] = 8501,
     show: Annotated[
-        bool, typer.Option("--print", help="Print the Streamlit command instead of running it.")
+        bool,
+        typer.Option(
+            "--print", help="Print the Streamlit command instead of running it."
+        ),
     ] = False,
 ) -> None:
     """Open the read-only viewer in a browser."""
@@ -173,9 +205,17 @@ def main() -> None:
 
 def _tell(said: Said, machine: bool) -> None:
     if machine:
-        code, error = (said.error.exit_code, str(said.error)) if said.error else (0, None)
-        print(_sendable(json.dumps({**said.facts, "exit_code": code, "error": error},
-                                   ensure_ascii=False)))
+        code, error = (
+            (said.error.exit_code, str(said.error)) if said.error else (0, None)
+        )
+        print(
+            _sendable(
+                json.dumps(
+                    {**said.facts, "exit_code": code, "error": error},
+                    ensure_ascii=False,
+                )
+            )
+        )
     elif said.text:
         print(_sendable(said.text))
     sys.stdout.flush()
@@ -192,11 +232,15 @@ def _conclude() -> Said:
         said = app(standalone_mode=False)
         if isinstance(said, Said):
             return said
-        return Said({}, "", Interrupted("interrupted") if said else None)  # else a help was shown
+        return Said(
+            {}, "", Interrupted("interrupted") if said else None
+        )  # else a help was shown
     except PdbenchError as error:
         return Said({}, "", error)
     except OSError as error:
-        return Said({}, "", RunError(f"{error.filename or 'output'}: {error.strerror or error}"))
+        return Said(
+            {}, "", RunError(f"{error.filename or 'output'}: {error.strerror or error}")
+        )
     except Exception as error:
         return _wrong_usage(error) or _unexpected(error)
 

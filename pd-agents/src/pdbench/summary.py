@@ -22,11 +22,15 @@ def table_text(header: tuple[str, ...], rows: list[tuple]) -> str:
     """Columns padded to their widest cell; numbers to the right."""
     cells = [tuple(map(str, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-    right = [all(isinstance(row[i], int | float) for row in rows) for i in range(len(header))]
+    right = [
+        all(isinstance(row[i], int | float) for row in rows) for i in range(len(header))
+    ]
 
     def line(row: tuple[str, ...]) -> str:
-        padded = (c.rjust(w) if r else c.ljust(w)
-                  for c, w, r in zip(row, widths, right, strict=True))
+        padded = (
+            c.rjust(w) if r else c.ljust(w)
+            for c, w, r in zip(row, widths, right, strict=True)
+        )
         return "  ".join(padded).rstrip()
 
     return "\n".join(map(line, [header, *cells]))
@@ -81,10 +85,21 @@ def match_list_facts(experiment: Experiment, matches: list[Match]) -> dict[str, 
 def outcome_facts(outcome: Outcome) -> dict[str, Any]:
     """`run --json`."""
     manifest = outcome.manifest
-    kept = ("run_id", "status", "replicates", "matches", "rounds", "model_calls",
-            "simulated_conditions")
-    return {"run_dir": str(outcome.run_dir), "played": outcome.played,
-            "simulated": bool(manifest["stamp"]), **{key: manifest[key] for key in kept}}
+    kept = (
+        "run_id",
+        "status",
+        "replicates",
+        "matches",
+        "rounds",
+        "model_calls",
+        "simulated_conditions",
+    )
+    return {
+        "run_dir": str(outcome.run_dir),
+        "played": outcome.played,
+        "simulated": bool(manifest["stamp"]),
+        **{key: manifest[key] for key in kept},
+    }
 
 
 def match_list_text(matches: list[Match], note: str = "") -> str:
@@ -99,8 +114,18 @@ def match_list_text(matches: list[Match], note: str = "") -> str:
         fewest, most = fewest + calls[0], most + calls[1]
         mock += calls[1] if match.condition.simulated else 0
         c = match.condition
-        rows.append((c.name, match.replicate, c.agent_a.label, c.agent_b.label, rounds, *calls))
-    header = ("condition", "replicate", "agent_a", "agent_b", "rounds", "calls", "at most")
+        rows.append(
+            (c.name, match.replicate, c.agent_a.label, c.agent_b.label, rounds, *calls)
+        )
+    header = (
+        "condition",
+        "replicate",
+        "agent_a",
+        "agent_b",
+        "rounds",
+        "calls",
+        "at most",
+    )
     simulated = f"; up to {mock:,} of them in {SIMULATED} conditions" if mock else ""
     return "\n".join([
         table_text(header, rows),
@@ -113,8 +138,11 @@ def match_list_text(matches: list[Match], note: str = "") -> str:
 def outcome_text(outcome: Outcome) -> str:
     """`run`'s closing words."""
     manifest = outcome.manifest
-    played = f"{outcome.played} matches played" if outcome.played else (
-        "every match was played before, nothing to do")
+    played = (
+        f"{outcome.played} matches played"
+        if outcome.played
+        else ("every match was played before, nothing to do")
+    )
     lines = [
         f"run {manifest['run_id']} is {manifest['status']}: {played},"
         f" {manifest['matches']['total']} matches and {manifest['rounds']:,} rounds in all,"

@@ -20,9 +20,13 @@ from hostile import wait_for
 from pdbench.report.colours import COLOURS
 from support import CONFIGS
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser",
-                                                "google-chrome"))), None)
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed"
+)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
+)
 VIEWS = list(product((1280, 390), ("light", "dark")))
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
@@ -40,12 +44,24 @@ def run_dir(tmp_path_factory):
     """A run and its report, for tests that only look."""
     project = tmp_path_factory.mktemp("project")
     shutil.copytree(CONFIGS, project / "configs")
-    evil = {"strategy": "coin", "label": "<script>alert(1)</script> & \"x\"", "p_cooperate": 0.5}
-    path = written(project, [pair("alld-tft", "ALLD", "TFT"), pair("coin-tft", evil, "TFT")],
-                   run={"replicates": 2}, horizon={"type": "fixed", "n": 30})
+    evil = {
+        "strategy": "coin",
+        "label": '<script>alert(1)</script> & "x"',
+        "p_cooperate": 0.5,
+    }
+    path = written(
+        project,
+        [pair("alld-tft", "ALLD", "TFT"), pair("coin-tft", evil, "TFT")],
+        run={"replicates": 2},
+        horizon={"type": "fixed", "n": 30},
+    )
     for command in (("run", path), ("report", "data/runs/test")):
-        subprocess.run([sys.executable, "-m", "pdbench.cli", *command], cwd=project, check=True,
-                       capture_output=True)
+        subprocess.run(
+            [sys.executable, "-m", "pdbench.cli", *command],
+            cwd=project,
+            check=True,
+            capture_output=True,
+        )
     return project / "data/runs/test"
 
 
@@ -82,8 +98,12 @@ def tab(browser):
     tabs = []
 
     def opened(width=1280, scheme="light"):
-        page = browser.new_page(viewport={"width": width, "height": 1400}, color_scheme=scheme)
-        page.set_default_timeout(600_000)  # a bound for what never comes; it costs no time
+        page = browser.new_page(
+            viewport={"width": width, "height": 1400}, color_scheme=scheme
+        )
+        page.set_default_timeout(
+            600_000
+        )  # a bound for what never comes; it costs no time
         page.said = []
         page.on("console", lambda message: page.said.append(message.text))
         page.on("pageerror", lambda error: page.said.append(str(error)))
@@ -122,7 +142,9 @@ def test_the_viewer_leads_from_all_conditions_to_a_match(tab, viewer):
     assert chart.bounding_box()["width"] > 600
     click_second_row(page, "coin-tft, replicate 1")
     page.get_by_text("Prompts and answers").wait_for()
-    page.get_by_test_id("stVegaLiteChart").nth(1).locator("canvas, svg").first.wait_for()
+    page.get_by_test_id("stVegaLiteChart").nth(1).locator(
+        "canvas, svg"
+    ).first.wait_for()
     assert page.get_by_test_id("stException").count() == 0
     assert page.get_by_test_id("stAlertContentError").count() == 0
     assert page.said == []
@@ -137,7 +159,9 @@ def test_the_viewer_fits_and_is_legible(tab, viewer, width, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     choose(page, "alld-tft")
     page.get_by_test_id("stVegaLiteChart").locator("canvas, svg").first.wait_for()
-    sheet = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    sheet = page.evaluate(
+        "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
+    )
     assert sheet == PAPER[scheme]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     contrasts = page.evaluate(CONTRASTS)
@@ -156,7 +180,9 @@ def test_the_report_fits_and_is_legible(tab, run_dir, width, scheme):
     page = tab(width, scheme)
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    page.on("dialog", lambda dialog: (page.said.append(dialog.message), dialog.dismiss()))
+    page.on(
+        "dialog", lambda dialog: (page.said.append(dialog.message), dialog.dismiss())
+    )
     page.goto(f"file://{run_dir}/report.html")
     assert page.locator("details[open]").count() == 0
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -179,7 +205,9 @@ def rgb(name, scheme):
     return "rgb({}, {}, {})".format(*bytes.fromhex(getattr(COLOURS[name], scheme)[1:]))
 
 
-INK = {scheme: rgb("dim", scheme) for scheme in ("light", "dark")}  # the sheet's, not the file's
+INK = {
+    scheme: rgb("dim", scheme) for scheme in ("light", "dark")
+}  # the sheet's, not the file's
 
 
 CONTRASTS = """() => {
@@ -203,8 +231,10 @@ CONTRASTS = """() => {
 @pytest.fixture(scope="module")
 def axe(request):
     """The script of axe-core."""
-    path = Path(os.environ.get("AXE_CORE") or
-                request.config.rootpath.parent / "node_modules/axe-core/axe.min.js")
+    path = Path(
+        os.environ.get("AXE_CORE")
+        or request.config.rootpath.parent / "node_modules/axe-core/axe.min.js"
+    )
     if not path.is_file():
         pytest.skip("axe-core is not installed")
     return path.read_text()
@@ -226,7 +256,9 @@ def test_axe_finds_nothing(tab, axe, viewer, run_dir, width, scheme):
     choose(page, "coin-tft")
     page.get_by_test_id("stSelectbox").nth(1).locator("input").click()
     page.get_by_role("option", name="replicate 1").click()
-    page.get_by_test_id("stVegaLiteChart").nth(1).locator("canvas, svg").first.wait_for()
+    page.get_by_test_id("stVegaLiteChart").nth(1).locator(
+        "canvas, svg"
+    ).first.wait_for()
     assert page.evaluate(VIOLATIONS) == []
 
 

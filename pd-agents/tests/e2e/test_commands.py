@@ -8,14 +8,20 @@ import pandas as pd
 
 
 def typed(*arguments):
-    return subprocess.run([sys.executable, "-m", "pdbench.cli", *arguments], text=True,
-                          capture_output=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "pdbench.cli", *arguments],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
 
 
 def test_validate_prints_a_short_summary(project):
     done = typed("validate", "configs/experiment.yaml")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("valid: run default, seed 42, 21 conditions x 10 replicates")
+    assert done.stdout.startswith(
+        "valid: run default, seed 42, 21 conditions x 10 replicates"
+    )
     assert "tft-vs-wsls" in done.stdout
     assert "SIMULATED" not in done.stdout
     assert not (project / "data").exists()
@@ -28,7 +34,11 @@ def test_run_with_two_replicates_leaves_the_required_files(project):
     for name in ("rounds.jsonl", "run_manifest.json", "aggregates.parquet"):
         assert (run_dir / name).stat().st_size > 0
     manifest = json.loads((run_dir / "run_manifest.json").read_text())
-    assert (manifest["status"], manifest["replicates"], manifest["stamp"]) == ("complete", 2, None)
+    assert (manifest["status"], manifest["replicates"], manifest["stamp"]) == (
+        "complete",
+        2,
+        None,
+    )
     table = pd.read_parquet(run_dir / "aggregates.parquet")
     assert (table["level"] == "replicate").sum() == 21 * 2
     assert "progress rounds=" in done.stderr
@@ -37,7 +47,10 @@ def test_run_with_two_replicates_leaves_the_required_files(project):
     done = typed("report", "data/runs/default")
     assert done.returncode == 0, done.stderr
     found, *files = done.stdout.splitlines()
-    assert files == ["open data/runs/default/report.html", "data/runs/default/report.md"]
+    assert files == [
+        "open data/runs/default/report.html",
+        "data/runs/default/report.md",
+    ]
     page = (run_dir / "report.html").read_text()
     assert found.rstrip(".") in page
     assert "<h2>Ranking</h2>" in page
@@ -55,7 +68,11 @@ def test_the_demonstration_of_models_is_stamped_and_ranks_nobody(project, pdbenc
 
 def test_the_six_policies_meet_each_other_as_axelrods_do(project, pdbench):
     config = project / "configs/experiment.yaml"
-    quiet = config.read_text().replace("noise: 0.02", "noise: 0").replace("n: 100", "n: 200")
+    quiet = (
+        config.read_text()
+        .replace("noise: 0.02", "noise: 0")
+        .replace("n: 100", "n: 200")
+    )
     config.write_text(quiet)
     assert pdbench("run", "configs/experiment.yaml", "--replicates", "1")[0] == 0
     table = pd.read_parquet(project / "data/runs/default/aggregates.parquet")
@@ -75,8 +92,12 @@ def test_ui_prints_the_exact_command(experiment, pdbench):
 
 
 def test_validate_loads_nothing_heavy(project):
-    code = ("import sys; from pdbench import cli; sys.argv = ['pdbench', 'validate',"
-            " 'configs/experiment.yaml']; code = cli.main(); print(code, sorted({'pandas',"
-            " 'pyarrow', 'streamlit', 'litellm', 'openai'} & set(sys.modules)))")
-    done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False)
+    code = (
+        "import sys; from pdbench import cli; sys.argv = ['pdbench', 'validate',"
+        " 'configs/experiment.yaml']; code = cli.main(); print(code, sorted({'pandas',"
+        " 'pyarrow', 'streamlit', 'litellm', 'openai'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], text=True, capture_output=True, check=False
+    )
     assert done.stdout.splitlines()[-1] in ("0 []", "None []"), done.stderr

@@ -12,7 +12,9 @@ from pdbench.report.colours import COLOURS
 from pdbench.ui import theme
 from support import manifest_changed, unfinished
 
-testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
+testing = pytest.importorskip(
+    "streamlit.testing.v1", reason="streamlit is not installed"
+)
 APP = "src/pdbench/ui/streamlit_app.py"
 
 
@@ -29,8 +31,16 @@ def view(monkeypatch, request):
 
 @pytest.fixture
 def run_dir(experiment, pdbench, project):
-    script = {"strategy": "script", "script": ["C", "<b>hm</b>", "D"], "persona": "wsls"}
-    never = {"strategy": "script", "script": ["C", "*", "*", "*"], "label": "never|[x](y)"}
+    script = {
+        "strategy": "script",
+        "script": ["C", "<b>hm</b>", "D"],
+        "persona": "wsls",
+    }
+    never = {
+        "strategy": "script",
+        "script": ["C", "*", "*", "*"],
+        "label": "never|[x](y)",
+    }
     path = experiment(
         [pair("alld-tft", "ALLD", "TFT"), pair("script-tft", script, "TFT"),
          pair("never-tft", never, "TFT")],
@@ -60,15 +70,22 @@ def test_it_opens_on_an_overview_of_all_conditions(view, run_dir):
     page = view(run_dir)
     assert not page.exception
     assert not page.error
-    assert page.selectbox(key="condition").options == ["all conditions", "alld-tft", "script-tft",
-                                                       "never-tft"]
+    assert page.selectbox(key="condition").options == [
+        "all conditions",
+        "alld-tft",
+        "script-tft",
+        "never-tft",
+    ]
     table = page.dataframe[0].value
     assert table["Condition"].tolist() == ["alld-tft", "script-tft", "never-tft"]
     assert table["Complete / all matches"].tolist() == ["2 / 2", "2 / 2", "0 / 2"]
     # DDDDDD against CDDDDD: 1 C of 12, 10 and 5 points in 6 rounds
     first = table.iloc[0]
-    assert (first["Cooperation, both"], first["Points a round, A"],
-            first["Points a round, B"]) == pytest.approx((100 / 12, 10 / 6, 5 / 6))
+    assert (
+        first["Cooperation, both"],
+        first["Points a round, A"],
+        first["Points a round, B"],
+    ) == pytest.approx((100 / 12, 10 / 6, 5 / 6))
     assert charts(page) == []
 
 
@@ -76,13 +93,25 @@ def test_a_condition_shows_all_its_replicates(view, run_dir):
     page = view(run_dir)
     page.selectbox(key="condition").select("alld-tft").run()
     assert not page.exception
-    assert page.selectbox(key="replicate").options == ["all replicates", "replicate 0",
-                                                       "replicate 1"]
+    assert page.selectbox(key="replicate").options == [
+        "all replicates",
+        "replicate 0",
+        "replicate 1",
+    ]
     assert charts(page) == [["area", "line"]]  # intervals and cooperation by round
-    assert metrics(page) == {"Complete / all matches": "2 / 2", "Rounds a match": "6",
-                             "Cooperation, both": "8%"}
+    assert metrics(page) == {
+        "Complete / all matches": "2 / 2",
+        "Rounds a match": "6",
+        "Cooperation, both": "8%",
+    }
     table = page.table[0].value
-    assert table["B: TFT"].tolist() == ["17%", "100%", "0%", "+5", "0.83"]  # no interval: alike
+    assert table["B: TFT"].tolist() == [
+        "17%",
+        "100%",
+        "0%",
+        "+5",
+        "0.83",
+    ]  # no interval: alike
     matches = page.dataframe[0].value
     assert matches["Replicate"].tolist() == [0, 1]
     assert matches["Points a round, A: ALLD"].tolist() == [10 / 6, 10 / 6]
@@ -120,7 +149,9 @@ def test_another_condition_and_replicate(view, run_dir):
     assert "SIMULATED" in page.warning[0].value
     assert charts(page) == [["rect"], ["line"]]
     page.selectbox(key="condition").select("alld-tft").run()
-    assert page.header[0].value == "alld-tft"  # another condition opens with all its replicates
+    assert (
+        page.header[0].value == "alld-tft"
+    )  # another condition opens with all its replicates
 
 
 def test_every_attempt_with_its_prompt_and_raw_answer(view, run_dir):
@@ -187,7 +218,9 @@ def test_the_theme_is_the_reports():
 def test_it_reads_only(view, run_dir):
     before = {f: (f.read_bytes(), f.stat().st_mtime_ns) for f in run_dir.iterdir()}
     view(run_dir)
-    assert {f: (f.read_bytes(), f.stat().st_mtime_ns) for f in run_dir.iterdir()} == before
+    assert {
+        f: (f.read_bytes(), f.stat().st_mtime_ns) for f in run_dir.iterdir()
+    } == before
 
 
 def test_no_round_yet(view, run_dir):

@@ -52,9 +52,14 @@ def test_it_agrees_with_pandas(run_dir):
 
 def test_only_the_configured_metrics_become_columns(experiment, pdbench, project):
     pdbench("run", experiment(metrics={"names": ["forgiveness_rate"]}))
-    columns = set(pd.read_parquet(project / "data/runs/test/aggregates.parquet").columns)
+    columns = set(
+        pd.read_parquet(project / "data/runs/test/aggregates.parquet").columns
+    )
     assert {"forgiveness_rate_agent_a", "forgiveness_rate_agent_b", "rounds"} <= columns
-    assert not {"cooperation_rate", "time_to_collapse", "cooperation_rate_over_time"} & columns
+    assert (
+        not {"cooperation_rate", "time_to_collapse", "cooperation_rate_over_time"}
+        & columns
+    )
 
 
 def edit(run_dir, number, change):
@@ -66,8 +71,12 @@ def edit(run_dir, number, change):
 
 def to(field, value):
     """Set one field of a line, whatever it held."""
+
     def change(line):
-        return json.dumps(json.loads(line) | {field: value}, separators=(",", ":")) + "\n"
+        return (
+            json.dumps(json.loads(line) | {field: value}, separators=(",", ":")) + "\n"
+        )
+
     return change
 
 
@@ -137,9 +146,14 @@ def test_no_field_of_any_line_can_say_something_else(run_dir):
             for other in (None, "C", "D", not value if value in (0, 1) else 0):
                 if other == value and type(other) is type(value):
                     continue
-                path.write_text("".join([*lines[:at], to(field, other)(lines[at]),
-                                         *lines[at + 1:]]))
-                with pytest.raises(RunError, match=f"line {at + 1} is damaged|not in run_man"):
+                path.write_text(
+                    "".join(
+                        [*lines[:at], to(field, other)(lines[at]), *lines[at + 1 :]]
+                    )
+                )
+                with pytest.raises(
+                    RunError, match=f"line {at + 1} is damaged|not in run_man"
+                ):
                     aggregate(run_dir)
 
 
@@ -174,8 +188,11 @@ def test_a_manifest_that_disagrees_with_its_rounds_is_named(run_dir, pdbench, ca
 def leaves(value, path=()):
     """Every place in a tree of JSON."""
     yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(
-        value if isinstance(value, list) else ())
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value if isinstance(value, list) else ())
+    )
     for key, part in inner:
         yield from leaves(part, (*path, key))
 
@@ -192,8 +209,13 @@ def test_a_manifest_changed_anywhere_is_one_line(run_dir, pdbench):
         *way, last = place
         node = reduce(lambda tree, key: tree[key], way, changed)
         node[last] = draw.choice([x for x in INSTEAD if x != node[last]])
-        manifest_changed(run_dir, lambda manifest, changed=changed: (
-            manifest.clear(), manifest.update(changed)))
+        manifest_changed(
+            run_dir,
+            lambda manifest, changed=changed: (
+                manifest.clear(),
+                manifest.update(changed),
+            ),
+        )
         code, _, err = pdbench("aggregate", run_dir)
         assert (code, err.count("\n")) == ((3, 1) if err else (0, 0)), place
         assert err or place[0] == "unproven", place
@@ -203,6 +225,7 @@ def test_other_payoffs_with_their_hash_disagree_with_the_first_line(run_dir, pdb
     def change(manifest):
         manifest["config"]["conditions"]["a"]["game"]["payoffs"]["CC"] = [4.0, 4.0]
         manifest["config_sha256"] = snapshot_sha256(manifest["config"])
+
     manifest_changed(run_dir, change)
     code, _, err = pdbench("aggregate", run_dir)
     assert (code, "line 1 is damaged" in err) == (3, True)
@@ -211,18 +234,30 @@ def test_other_payoffs_with_their_hash_disagree_with_the_first_line(run_dir, pdb
 @pytest.fixture
 def real(tmp_path):
     """A copy of the committed run of a real model: its answers can't be played again, only read."""
-    return shutil.copytree(CONFIGS.parent / "data/examples/local-smollm2", tmp_path / "real")
+    return shutil.copytree(
+        CONFIGS.parent / "data/examples/local-smollm2", tmp_path / "real"
+    )
 
 
 def test_a_real_models_answers_are_read_again(real, pdbench):
     assert pdbench("aggregate", real)[0] == 0
     lines = (real / "rounds.jsonl").read_text().splitlines()
-    number = next(i for i, x in enumerate(lines, 1)
-                  if json.loads(x)["raw_responses"]["agent_a"][-1].strip() == "C")
-    edit(real, number, lambda x: x.replace('"agent_a_action":"C"', '"agent_a_action":"D"'))
+    number = next(
+        i
+        for i, x in enumerate(lines, 1)
+        if json.loads(x)["raw_responses"]["agent_a"][-1].strip() == "C"
+    )
+    edit(
+        real,
+        number,
+        lambda x: x.replace('"agent_a_action":"C"', '"agent_a_action":"D"'),
+    )
     code, _, err = pdbench("aggregate", real)
     assert code == 3
-    assert f"line {number} is damaged: agent_a_action is \"D\", but its agent, played again" in err
+    assert (
+        f'line {number} is damaged: agent_a_action is "D", but its agent, played again'
+        in err
+    )
 
 
 @pytest.mark.parametrize("change", [
@@ -237,8 +272,12 @@ def test_a_real_models_record_has_to_fit_its_answers(real, pdbench, change):
     path = real / "rounds.jsonl"
     records = [json.loads(x) for x in path.read_text().splitlines()]
     change(records[-1])
-    path.write_text("".join(json.dumps(r, ensure_ascii=False, separators=(",", ":")) + "\n"
-                            for r in records))
+    path.write_text(
+        "".join(
+            json.dumps(r, ensure_ascii=False, separators=(",", ":")) + "\n"
+            for r in records
+        )
+    )
     code, _, err = pdbench("aggregate", real)
     assert (code, err.count("\n")) == (3, 1)
     assert f"line {len(records)} is damaged" in err
@@ -266,22 +305,38 @@ def test_a_run_that_is_said_to_be_over_has_to_be_whole(run_dir, pdbench):
     assert "condition 'b' replicate 2 has no end, but the run is said to be over" in err
 
 
-def test_means_are_over_complete_matches_with_their_number_beside_them(experiment, pdbench,
-                                                                       project):
-    rare = {"strategy": "coin", "p_cooperate": 0.5, "invalid_rate": 0.3, "max_retries": 0}
-    pdbench("run", experiment([pair("x", rare, "TFT")], run={"replicates": 12},
-                              horizon={"type": "fixed", "n": 3}))
+def test_means_are_over_complete_matches_with_their_number_beside_them(
+    experiment, pdbench, project
+):
+    rare = {
+        "strategy": "coin",
+        "p_cooperate": 0.5,
+        "invalid_rate": 0.3,
+        "max_retries": 0,
+    }
+    pdbench(
+        "run",
+        experiment(
+            [pair("x", rare, "TFT")],
+            run={"replicates": 12},
+            horizon={"type": "fixed", "n": 3},
+        ),
+    )
     table = pd.read_parquet(project / "data/runs/test/aggregates.parquet")
     single, mean = table[table["level"] == "replicate"], table.iloc[-1]
     whole = single[single["status"] == "complete"]
     assert 0 < len(whole) < 12
     assert (mean["complete"], mean["replicates"]) == (len(whole), 12)
     assert mean["rounds"] == 3
-    assert mean["mean_payoff_agent_a"] == pytest.approx(whole["mean_payoff_agent_a"].mean())
+    assert mean["mean_payoff_agent_a"] == pytest.approx(
+        whole["mean_payoff_agent_a"].mean()
+    )
     assert mean["cooperation_rate_agent_a"] == pytest.approx(
-        whole["cooperation_rate_agent_a"].mean())
+        whole["cooperation_rate_agent_a"].mean()
+    )
     assert mean["invalid_answers_agent_a"] == pytest.approx(
-        single["invalid_answers_agent_a"].mean())  # what failed is in them
+        single["invalid_answers_agent_a"].mean()
+    )  # what failed is in them
 
 
 @pytest.mark.parametrize("command", ["aggregate", "report", "ui"])

@@ -5,7 +5,9 @@ import pytest
 from conftest import agent, pair
 
 WRONG = {
-    "missing reference": [{"name": "x", "agent_a": {"ref": "none.yaml"}, "agent_b": agent("TFT")}],
+    "missing reference": [
+        {"name": "x", "agent_a": {"ref": "none.yaml"}, "agent_b": agent("TFT")}
+    ],
     "unknown override": [pair("x", {"moood": 1}, "TFT")],
     "persona missing": [pair("x", {"persona": "saint"}, "TFT")],
     "no conditions": [{}],
@@ -33,7 +35,9 @@ def test_a_matrix_that_is_no_dilemma_is_played_with_a_warning(experiment, pdbenc
     harmony = {"CC": [5, 5], "CD": [3, 3], "DC": [3, 3], "DD": [1, 1]}
     code, _, err = pdbench("run", experiment(game={"payoffs": harmony}))
     assert code == 0
-    assert err.startswith("warning: configs/test.yaml: conditions[0] (tft-alld): no prisoner's")
+    assert err.startswith(
+        "warning: configs/test.yaml: conditions[0] (tft-alld): no prisoner's"
+    )
 
 
 def test_a_key_that_is_not_set(experiment, pdbench, project, monkeypatch):
@@ -41,15 +45,21 @@ def test_a_key_that_is_not_set(experiment, pdbench, project, monkeypatch):
     model = {"provider": {"name": "openai", "model": "m", "api_key_env": "MY_KEY"}}
     code, _, err = pdbench("run", experiment([pair("x", model, "TFT")]))
     assert code == 2
-    assert err == ("error: condition 'x' agent_a: provider.api_key_env: the variable MY_KEY is not"
-                   " set; openai needs it for model 'm'\n")
+    assert err == (
+        "error: condition 'x' agent_a: provider.api_key_env: the variable MY_KEY is not"
+        " set; openai needs it for model 'm'\n"
+    )
     assert not (project / "data").exists()
 
 
 def test_an_extra_that_is_not_installed(experiment, pdbench, project, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "litellm", None)  # makes the import fail
-    code, _, err = pdbench("run", experiment([
-        pair("x", {"provider": {"name": "litellm", "model": "m"}}, "TFT")]))
+    monkeypatch.setitem(
+        __import__("sys").modules, "litellm", None
+    )  # makes the import fail
+    code, _, err = pdbench(
+        "run",
+        experiment([pair("x", {"provider": {"name": "litellm", "model": "m"}}, "TFT")]),
+    )
     assert code == 2
     assert "run `uv sync --extra litellm`" in err
     assert not (project / "data").exists()
@@ -66,7 +76,9 @@ def test_validate_says_what_a_run_would_still_need(experiment, pdbench, monkeypa
     model = {"provider": {"name": "openai", "model": "m", "api_key_env": "MY_KEY"}}
     code, _, err = pdbench("validate", experiment([pair("x", model, "TFT")]))
     assert code == 0
-    assert "note: condition 'x' agent_a: provider.api_key_env: the variable MY_KEY" in err
+    assert (
+        "note: condition 'x' agent_a: provider.api_key_env: the variable MY_KEY" in err
+    )
 
 
 def test_a_disk_that_refuses(experiment, pdbench, monkeypatch):
@@ -78,4 +90,7 @@ def test_a_disk_that_refuses(experiment, pdbench, monkeypatch):
     monkeypatch.setattr(RoundsWriter, "write", full)
     code, _, err = pdbench("run", experiment())
     assert code == 3
-    assert err.splitlines()[-1] == "error: data/runs/test/rounds.jsonl: No space left on device"
+    assert (
+        err.splitlines()[-1]
+        == "error: data/runs/test/rounds.jsonl: No space left on device"
+    )

@@ -22,7 +22,8 @@ def test_aggregates_and_reports_are_a_function_of_rounds_and_manifest(copy, pdbe
     assert pdbench("aggregate", copy)[0] == 0
     assert pdbench("report", copy)[0] == 0
     assert pq.read_table(copy / "aggregates.parquet").equals(
-        pq.read_table(EXAMPLE / "aggregates.parquet"))
+        pq.read_table(EXAMPLE / "aggregates.parquet")
+    )
     for name in ("report.html", "report.md"):
         assert (copy / name).read_text() == (EXAMPLE / name).read_text()
 
@@ -36,4 +37,6 @@ def test_it_is_what_its_readme_says():
     assert (len(answers[False]), invalid[False]) == (36, 36)
     assert (len(answers[True]), invalid[True]) == (85, 58)
     assert not any(line["simulated"] for line in lines)
-    assert sum(line["round_index"] == 9 and line["status"] == "ok" for line in lines) == 2
+    assert (
+        sum(line["round_index"] == 9 and line["status"] == "ok" for line in lines) == 2
+    )

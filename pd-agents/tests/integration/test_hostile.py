@@ -28,8 +28,14 @@ def _quick(monkeypatch):
 
 def told(name, url, seconds=DEADLINE_S):
     """What an adapter makes of it: the answer, or the line."""
-    provider = Provider(name=name, model={"litellm": "openai/m"}.get(name, "m"), base_url=url,
-                        api_key_env="TEST_KEY", timeout_s=seconds, connection_retries=1)
+    provider = Provider(
+        name=name,
+        model={"litellm": "openai/m"}.get(name, "m"),
+        base_url=url,
+        api_key_env="TEST_KEY",
+        timeout_s=seconds,
+        connection_retries=1,
+    )
     try:
         return registry.client(provider).complete(**ASK), None
     except ProviderError as error:
@@ -48,7 +54,9 @@ def test_an_answer_or_one_line(name):
         text, line = told("openai", url, DEADLINE_S if case.line == LATE else AMPLE_S)
     assert text == case.text
     if case.text is None:
-        assert line.startswith("provider openai (provider.model 'm' at http://127.0.0.1:")
+        assert line.startswith(
+            "provider openai (provider.model 'm' at http://127.0.0.1:"
+        )
         assert case.line in line
         assert line.endswith("; the same command resumes")
         assert line.isprintable()
@@ -56,7 +64,9 @@ def test_an_answer_or_one_line(name):
 
 
 @pytest.mark.parametrize("adapter", ["anthropic", "litellm"])
-@pytest.mark.parametrize("name", [*NAMED, "a gzip bomb", "401 with the key", "a flood of 100s"])
+@pytest.mark.parametrize(
+    "name", [*NAMED, "a gzip bomb", "401 with the key", "a flood of 100s"]
+)
 def test_the_other_adapters_say_one_line_too(adapter, name):
     if adapter == "litellm" and not find_spec("litellm"):
         pytest.skip("the litellm extra is not installed")
@@ -67,17 +77,28 @@ def test_the_other_adapters_say_one_line_too(adapter, name):
     assert line is None or line.isprintable()
 
 
-@pytest.mark.skipif(not find_spec("litellm"), reason="the litellm extra is not installed")
+@pytest.mark.skipif(
+    not find_spec("litellm"), reason="the litellm extra is not installed"
+)
 def test_no_library_warns_of_an_odd_answer(recwarn):
     with serving(ANSWERS["a list of parts"].sends) as url:
-        assert "could not make the call or read its answer" in told("litellm", url, AMPLE_S)[1]
+        assert (
+            "could not make the call or read its answer"
+            in told("litellm", url, AMPLE_S)[1]
+        )
     assert not [warning for warning in recwarn if warning.category is UserWarning]
 
 
 def test_a_key_that_a_server_gives_back_is_not_stored(experiment, pdbench, project):
     with serving(ANSWERS["the key in the answer"].sends) as url:
-        model = {"provider": {"name": "openai", "model": "m", "base_url": url,
-                              "api_key_env": "TEST_KEY"}}
+        model = {
+            "provider": {
+                "name": "openai",
+                "model": "m",
+                "base_url": url,
+                "api_key_env": "TEST_KEY",
+            }
+        }
         code, _, err = pdbench("run", experiment([pair("x", model, "TFT")]))
     assert code == 3
     assert KEY not in err
@@ -119,11 +140,14 @@ def test_a_name_whose_lookup_hangs(monkeypatch):
     assert "gave no whole answer within 1 s" in told("openai", "http://slow.test/v1")[1]
 
 
-@pytest.mark.parametrize(("url", "line"), [
-    ("http://127.0.0.1:1", "the connection was refused"),
-    ("http://nobody.invalid", "the name of its server is not known"),
-    ("https://127.0.0.1:{port}", "does not speak TLS"),
-])
+@pytest.mark.parametrize(
+    ("url", "line"),
+    [
+        ("http://127.0.0.1:1", "the connection was refused"),
+        ("http://nobody.invalid", "the name of its server is not known"),
+        ("https://127.0.0.1:{port}", "does not speak TLS"),
+    ],
+)
 def test_a_server_that_is_not_there(url, line):
     with serving(ANSWERS["SSH"].sends) as open_url:
         port = open_url.rpartition(":")[2]
@@ -131,7 +155,9 @@ def test_a_server_that_is_not_there(url, line):
 
 
 @pytest.mark.parametrize("key", ["two words", "schlüssel", "line\nbreak"])
-def test_a_key_that_is_none_is_refused_without_showing_it(experiment, pdbench, monkeypatch, key):
+def test_a_key_that_is_none_is_refused_without_showing_it(
+    experiment, pdbench, monkeypatch, key
+):
     monkeypatch.setenv("TEST_KEY", key)
     model = {"provider": {"name": "openai", "model": "m", "api_key_env": "TEST_KEY"}}
     code, _, err = pdbench("run", experiment([pair("x", model, "TFT")]))

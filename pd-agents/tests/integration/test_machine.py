@@ -29,7 +29,10 @@ def said(pdbench):
 def test_the_commands_of_a_run_say_what_they_did(project, said):
     valid = said("validate", "configs/experiment.yaml")
     assert (valid["run_id"], len(valid["conditions"]), valid["simulated"]) == (
-        "default", 21, False)
+        "default",
+        21,
+        False,
+    )
     config = ("configs/experiment.yaml", "--replicates", "1")
     dry = said("run", *config, "--dry-run")
     assert (dry["matches"], dry["rounds"], dry["model_calls"]) == (21, 21 * 100, [0, 0])
@@ -37,10 +40,16 @@ def test_the_commands_of_a_run_say_what_they_did(project, said):
     run = said("run", *config)
     assert (run["status"], run["played"], run["rounds"]) == ("complete", 21, 2100)
     assert said("run", *config)["played"] == 0
-    assert said("aggregate", run["run_dir"])["rows"] == 21 * 2  # a match and its condition
+    assert (
+        said("aggregate", run["run_dir"])["rows"] == 21 * 2
+    )  # a match and its condition
     report = said("report", run["run_dir"])
-    assert report["files"] == [f"{run['run_dir']}/report.{ending}" for ending in ("html", "md")]
-    assert f"**{report['answer']}**" in (project / report["files"][1]).read_text("utf-8")
+    assert report["files"] == [
+        f"{run['run_dir']}/report.{ending}" for ending in ("html", "md")
+    ]
+    assert f"**{report['answer']}**" in (project / report["files"][1]).read_text(
+        "utf-8"
+    )
 
 
 def test_a_mock_s_run_is_called_simulated(project, said):
@@ -49,13 +58,21 @@ def test_a_mock_s_run_is_called_simulated(project, said):
     assert "cooperative-vs-tft" in run["simulated_conditions"]
 
 
-@pytest.mark.parametrize(("arguments", "word"), [
-    (("run", "none.yaml"), "none.yaml"), (("validate",), "CONFIG_PATH is missing"),
-    (("run", "x.yaml", "--jobs", "many"), "--jobs should be a whole number from 1 to 64"),
-    (("fly",), "there is no command 'fly'; known: validate"),
-    (("run", "x.yaml", "--speed", "9"), "there is no option --speed"),
-    (("validate", "a", "b"), "more arguments than the command takes"),
-    (("ui", "x"), "--json")])
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("run", "none.yaml"), "none.yaml"),
+        (("validate",), "CONFIG_PATH is missing"),
+        (
+            ("run", "x.yaml", "--jobs", "many"),
+            "--jobs should be a whole number from 1 to 64",
+        ),
+        (("fly",), "there is no command 'fly'; known: validate"),
+        (("run", "x.yaml", "--speed", "9"), "there is no option --speed"),
+        (("validate", "a", "b"), "more arguments than the command takes"),
+        (("ui", "x"), "--json"),
+    ],
+)
 def test_a_refusal_is_an_object(project, said, arguments, word):
     facts = said(*arguments)
     assert set(facts) == {"exit_code", "error"}
@@ -77,7 +94,10 @@ def test_a_folder_that_is_no_run_is_an_object(project, said):
 def test_a_fault_of_ours_is_an_object(project, said, monkeypatch):
     monkeypatch.setattr("pdbench.summary.experiment_text", lambda experiment: 1 / 0)
     facts = said("validate", "configs/experiment.yaml")
-    assert facts == {"exit_code": 1, "error": "unexpected ZeroDivisionError: division by zero"}
+    assert facts == {
+        "exit_code": 1,
+        "error": "unexpected ZeroDivisionError: division by zero",
+    }
 
 
 def test_an_interruption_is_an_object(project, said, monkeypatch):
@@ -89,7 +109,9 @@ def test_an_interruption_is_an_object(project, said, monkeypatch):
 
 
 def test_people_read_text_and_helps(project, pdbench):
-    assert pdbench("validate", "configs/experiment.yaml")[1].startswith("valid: run default")
+    assert pdbench("validate", "configs/experiment.yaml")[1].startswith(
+        "valid: run default"
+    )
     code, out, _ = pdbench("run", "--json", "--help")
     assert (code, out[:7]) == (0, "Usage: ")
     code, out, err = pdbench()
@@ -98,15 +120,31 @@ def test_people_read_text_and_helps(project, pdbench):
 
 
 def test_a_reader_who_left_is_no_error(project):
-    done = subprocess.run(f"{sys.executable} -m pdbench.cli validate configs/experiment.yaml | :",
-                          shell=True, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        f"{sys.executable} -m pdbench.cli validate configs/experiment.yaml | :",
+        shell=True,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize(("command", "flags"), [
-    ("validate", {"--json"}), ("run", {"--replicates", "--dry-run", "--jobs", "--json"}),
-    ("aggregate", {"--json"}), ("report", {"--json"}), ("ui", {"--port", "--print"})])
+@pytest.mark.parametrize(
+    ("command", "flags"),
+    [
+        ("validate", {"--json"}),
+        ("run", {"--replicates", "--dry-run", "--jobs", "--json"}),
+        ("aggregate", {"--json"}),
+        ("report", {"--json"}),
+        ("ui", {"--port", "--print"}),
+    ],
+)
 def test_a_shell_finds_every_option_in_the_help(pdbench, command, flags):
     lines = (line.strip() for line in pdbench(command, "--help")[1].splitlines())
-    found = {re.match(r"(?:-\w, )?(--[\w-]+)", line)[1] for line in lines if line.startswith("-")}
+    found = {
+        re.match(r"(?:-\w, )?(--[\w-]+)", line)[1]
+        for line in lines
+        if line.startswith("-")
+    }
     assert found == flags | {"--help"}

@@ -44,16 +44,28 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(text, dict | list):
             return self.reply(200, text)
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        choice = {"index": 0, "finish_reason": "stop",
-                  "message": {"role": "assistant", "content": text}}
+        choice = {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": text},
+        }
         if self.path.endswith("/messages"):
             return self.reply(200, {
                 "id": "m", "type": "message", "role": "assistant", "model": "m",
                 "content": [{"type": "text", "text": text}], "stop_reason": "end_turn",
                 "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
             })  # fmt: skip
-        return self.reply(200, {"id": "c", "object": "chat.completion", "created": 1,
-                                "model": "m", "choices": [choice], "usage": usage})
+        return self.reply(
+            200,
+            {
+                "id": "c",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "m",
+                "choices": [choice],
+                "usage": usage,
+            },
+        )
 
     def reply(self, status, data):
         payload = json.dumps(data).encode()
@@ -109,7 +121,7 @@ def test_what_is_sent_and_what_is_read(adapter):
     make, double, path = adapter
     double.answer = lambda body: " d\n"
     assert make().complete(**ASK) == " d\n"
-    (called, headers, body), = double.requests
+    ((called, headers, body),) = double.requests
     assert called == path
     sent = {name.lower(): value for name, value in headers.items()}
     assert "k-123" in sent.get("authorization", "") + sent.get("x-api-key", "")
@@ -147,8 +159,17 @@ def test_an_empty_answer_is_an_answer(adapter):
     assert make().complete(**ASK) == ""
 
 
-@pytest.mark.parametrize("reply", [{}, [], {"choices": []}, {"choices": [{"message": None}]},
-                                   {"content": None}, {"content": "C"}])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {},
+        [],
+        {"choices": []},
+        {"choices": [{"message": None}]},
+        {"content": None},
+        {"content": "C"},
+    ],
+)
 def test_a_reply_of_another_kind_is_no_answer(adapter, reply):
     make, double, _ = adapter
     double.answer = lambda body: reply
@@ -167,8 +188,16 @@ def test_a_key_never_shows(adapter):
 
 def config(name, double, **settings):
     model, base, _ = ADAPTERS[name]
-    return {"provider": {"name": name, "model": model, "base_url": double.url + base,
-                         "connection_retries": 0, **settings}, "label": "real"}
+    return {
+        "provider": {
+            "name": name,
+            "model": model,
+            "base_url": double.url + base,
+            "connection_retries": 0,
+            **settings,
+        },
+        "label": "real",
+    }
 
 
 def copycat(body):
@@ -177,10 +206,13 @@ def copycat(body):
 
 
 @pytest.mark.parametrize("jobs", [1, 4])
-def test_a_run_against_an_openai_compatible_server(experiment, pdbench, project, double, jobs):
+def test_a_run_against_an_openai_compatible_server(
+    experiment, pdbench, project, double, jobs
+):
     double.answer = copycat
-    path = experiment([pair("real-alld", config("openai", double), "ALLD")],
-                      run={"replicates": 4})
+    path = experiment(
+        [pair("real-alld", config("openai", double), "ALLD")], run={"replicates": 4}
+    )
     code, out, _ = pdbench("run", path, "--jobs", jobs)
     assert (code, "SIMULATED" in out) == (0, False)
     rows = rounds_of(project / "data/runs/test")
@@ -194,21 +226,32 @@ def test_a_provider_that_is_down(experiment, pdbench, project):
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     registry.client.cache_clear()
-    model = {"provider": {"name": "openai", "model": "m", "base_url": url,
-                          "connection_retries": 0}}
+    model = {
+        "provider": {
+            "name": "openai",
+            "model": "m",
+            "base_url": url,
+            "connection_retries": 0,
+        }
+    }
     path = experiment([pair("fine", "TFT", "ALLD"), pair("down", model, "TFT")])
     code, _, err = pdbench("run", path)
     assert code == 3
     assert err.splitlines()[-1] == (
         "error: condition 'down' replicate 0: provider openai (provider.model 'm' at"
-        f" {url}): nothing listens there: the connection was refused; the same command resumes")
+        f" {url}): nothing listens there: the connection was refused; the same command resumes"
+    )
     assert len(rounds_of(project / "data/runs/test")) == 5
     assert not (project / "data/runs/test/aggregates.parquet").exists()
 
 
-def test_one_failing_match_stops_the_others_after_their_round(experiment, pdbench, project, double):
-    path = experiment([pair(f"m{i}", config("openai", double), "TFT") for i in range(3)],
-                      horizon={"type": "fixed", "n": 40})
+def test_one_failing_match_stops_the_others_after_their_round(
+    experiment, pdbench, project, double
+):
+    path = experiment(
+        [pair(f"m{i}", config("openai", double), "TFT") for i in range(3)],
+        horizon={"type": "fixed", "n": 40},
+    )
     answered, number = [], itertools.count(1)
 
     def answer(body):

@@ -31,39 +31,54 @@ def same_files(run_dir):
     return rounds, (run_dir / "aggregates.parquet").read_bytes()
 
 
-def test_any_number_of_jobs_gives_the_same_rounds_in_the_same_order(experiment, pdbench, project):
+def test_any_number_of_jobs_gives_the_same_rounds_in_the_same_order(
+    experiment, pdbench, project
+):
     seen = []
     for jobs in (1, 3, 8):
-        path = experiment(CONDITIONS, run={"run_id": "j", "replicates": 3,
-                                           "output_dir": f"out/{jobs}"},
-                          horizon={"type": "fixed", "n": 40})
+        path = experiment(
+            CONDITIONS,
+            run={"run_id": "j", "replicates": 3, "output_dir": f"out/{jobs}"},
+            horizon={"type": "fixed", "n": 40},
+        )
         assert pdbench("run", path, "--jobs", jobs)[0] == 0
         seen.append(same_files(project / f"out/{jobs}"))
     assert seen[0] == seen[1] == seen[2]
 
 
-def test_more_replicates_leave_the_earlier_ones_as_they_are(experiment, pdbench, project):
+def test_more_replicates_leave_the_earlier_ones_as_they_are(
+    experiment, pdbench, project
+):
     path = experiment(CONDITIONS, horizon={"type": "fixed", "n": 10})
     run_dir = project / "data/runs/test"
     pdbench("run", path)
     first = rounds_of(run_dir, drop=())
     err = pdbench("run", path, "--replicates", 3)[2]
-    assert err.startswith("note: data/runs/test has 1 of each condition's replicates; 2 more of"
-                          " each are added (8 matches), the earlier ones stay as they are\n")
+    assert err.startswith(
+        "note: data/runs/test has 1 of each condition's replicates; 2 more of"
+        " each are added (8 matches), the earlier ones stay as they are\n"
+    )
     again = rounds_of(run_dir, drop=())
     assert [r for r in again if r["replicate"] == 0] == first
     assert {r["replicate"] for r in again} == {0, 1, 2}
     whole = (run_dir / "rounds.jsonl").read_bytes()
     out, err = pdbench("run", path, "--replicates", 2)[1:]
     assert "nothing to do" in out
-    assert "has 3 of each condition's replicates; 2 were asked for, but none is removed" in err
-    assert "but none is removed" in pdbench("run", path, "--replicates", 2, "--dry-run")[1]
+    assert (
+        "has 3 of each condition's replicates; 2 were asked for, but none is removed"
+        in err
+    )
+    assert (
+        "but none is removed" in pdbench("run", path, "--replicates", 2, "--dry-run")[1]
+    )
     assert (run_dir / "rounds.jsonl").read_bytes() == whole
 
 
 @pytest.mark.parametrize("cut", [1, 200, 5_000, 30_000, 60_000, 10**9])
 def test_a_file_cut_off_anywhere_is_completed(experiment, pdbench, project, cut):
-    path = experiment(CONDITIONS, run={"replicates": 2}, horizon={"type": "fixed", "n": 12})
+    path = experiment(
+        CONDITIONS, run={"replicates": 2}, horizon={"type": "fixed", "n": 12}
+    )
     run_dir = project / "data/runs/test"
     pdbench("run", path)
     expected = same_files(run_dir)
@@ -76,14 +91,21 @@ def test_a_file_cut_off_anywhere_is_completed(experiment, pdbench, project, cut)
 
 
 def test_sigkill_at_three_moments_loses_nothing(experiment, pdbench, project):
-    path = experiment(CONDITIONS, run={"replicates": 4, "output_dir": "out/{run_id}"},
-                      horizon={"type": "fixed", "n": 600})
+    path = experiment(
+        CONDITIONS,
+        run={"replicates": 4, "output_dir": "out/{run_id}"},
+        horizon={"type": "fixed", "n": 600},
+    )
     command = [sys.executable, "-m", "pdbench.cli", "run", str(path), "--jobs", "2"]
     rounds = project / "out/test/rounds.jsonl"
     killed = 0
     for size in (1, 900_000, 2_500_000):
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        wait_for(lambda p=process, size=size: p.poll() is not None or grown(rounds, size))
+        process = subprocess.Popen(
+            command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+        wait_for(
+            lambda p=process, size=size: p.poll() is not None or grown(rounds, size)
+        )
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
     assert killed == 3
@@ -91,8 +113,11 @@ def test_sigkill_at_three_moments_loses_nothing(experiment, pdbench, project):
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     manifest = json.loads((project / "out/test/run_manifest.json").read_text())
     assert (manifest["status"], manifest["unproven"]["sessions"]) == ("complete", 4)
-    other = experiment(CONDITIONS, run={"replicates": 4, "output_dir": "whole/{run_id}"},
-                       horizon={"type": "fixed", "n": 600})
+    other = experiment(
+        CONDITIONS,
+        run={"replicates": 4, "output_dir": "whole/{run_id}"},
+        horizon={"type": "fixed", "n": 600},
+    )
     assert pdbench("run", other)[0] == 0
     assert same_files(project / "out/test") == same_files(project / "whole/test")
 
@@ -108,9 +133,11 @@ def test_an_interruption_is_told_and_resumed(experiment, pdbench, project, jobs)
     err = process.communicate()[1]
     assert process.returncode == 130
     assert err.splitlines()[-1] == (
-        "error: interrupted; whole rounds are kept, the same command resumes")
-    assert json.loads((project / "data/runs/test/run_manifest.json").read_text())["status"] == (
-        "interrupted")
+        "error: interrupted; whole rounds are kept, the same command resumes"
+    )
+    assert json.loads((project / "data/runs/test/run_manifest.json").read_text())[
+        "status"
+    ] == ("interrupted")
     assert rounds.read_bytes().endswith(b"\n")
 
 
@@ -134,8 +161,10 @@ def paid(experiment, monkeypatch):
         registry.client.cache_clear()
 
     real = {"provider": {"name": "openai", "model": "m"}}
-    path = experiment([pair("paid", real, "GTFT", overrides={"noise": 0.2})],
-                      horizon={"type": "fixed", "n": 30})
+    path = experiment(
+        [pair("paid", real, "GTFT", overrides={"noise": 0.2})],
+        horizon={"type": "fixed", "n": 30},
+    )
     yield path, use
     registry.client.cache_clear()
 
@@ -151,7 +180,9 @@ def test_no_answer_is_paid_for_twice(paid, pdbench, project):
     use(provider := Failing(up_for=11))
     code, _, err = pdbench("run", path)
     assert (code, err.splitlines()[-1]) == (
-        3, "error: condition 'paid' replicate 0: provider openai (provider.model 'm'): down")
+        3,
+        "error: condition 'paid' replicate 0: provider openai (provider.model 'm'): down",
+    )
     assert len(rounds_of(project / "data/runs/test")) == 10
     provider.up_for = 999
     assert pdbench("run", path)[0] == 0
@@ -159,7 +190,9 @@ def test_no_answer_is_paid_for_twice(paid, pdbench, project):
     assert same_files(project / "data/runs/test") == expected
 
 
-def test_a_record_that_does_not_fit_the_configuration_is_refused(experiment, pdbench, project):
+def test_a_record_that_does_not_fit_the_configuration_is_refused(
+    experiment, pdbench, project
+):
     path = experiment(horizon={"type": "fixed", "n": 5})
     pdbench("run", path)
     rounds = project / "data/runs/test/rounds.jsonl"
@@ -171,16 +204,21 @@ def test_a_record_that_does_not_fit_the_configuration_is_refused(experiment, pdb
     assert "round 2 holds CD, but the configuration plays DD" in err.splitlines()[-1]
 
 
-def test_a_run_of_another_configuration_is_refused_and_left_alone(experiment, pdbench, project):
+def test_a_run_of_another_configuration_is_refused_and_left_alone(
+    experiment, pdbench, project
+):
     pdbench("run", experiment())
     run_dir = project / "data/runs/test"
     before = {f: f.read_bytes() for f in run_dir.iterdir()}
-    code, _, err = pdbench("run", experiment(run={"seed": 8}, horizon={"type": "fixed", "n": 6}))
+    code, _, err = pdbench(
+        "run", experiment(run={"seed": 8}, horizon={"type": "fixed", "n": 6})
+    )
     assert code == 2
     assert err == (
         "error: data/runs/test: holds a run of another configuration (run.seed: 7 -> 8;"
         " conditions.tft-alld.horizon.n: 5 -> 6); choose another run.run_id or delete the"
-        " folder\n")
+        " folder\n"
+    )
     assert {f: f.read_bytes() for f in run_dir.iterdir()} == before
 
 
@@ -207,9 +245,14 @@ def test_a_second_process_in_the_same_folder_is_refused(experiment, pdbench, pro
     assert pdbench("run", path)[0] == 0
 
 
-def test_a_dry_run_lists_matches_and_calls_and_writes_nothing(experiment, pdbench, project):
-    path = experiment(CONDITIONS[:1] + CONDITIONS[3:], run={"replicates": 2},
-                      horizon={"type": "fixed", "n": 10})
+def test_a_dry_run_lists_matches_and_calls_and_writes_nothing(
+    experiment, pdbench, project
+):
+    path = experiment(
+        CONDITIONS[:1] + CONDITIONS[3:],
+        run={"replicates": 2},
+        horizon={"type": "fixed", "n": 10},
+    )
     code, out, _ = pdbench("run", path, "--dry-run")
     assert code == 0
     assert not (project / "data").exists()
@@ -229,7 +272,9 @@ def spaced(line):
 
 
 def without(line):
-    return json.dumps({k: v for k, v in json.loads(line).items() if k != "agent_a_payoff"})
+    return json.dumps(
+        {k: v for k, v in json.loads(line).items() if k != "agent_a_payoff"}
+    )
 
 
 @pytest.mark.parametrize(("change", "code", "word"), [
@@ -238,8 +283,9 @@ def without(line):
     (lambda line: "[" * 100_000, 3, "line 2 is damaged: not JSON"),
     (lambda line: line.replace('"replicate":0', '"replicate":7'), 3, "round_index 1 does not"),
 ])  # fmt: skip
-def test_a_changed_line_is_named_on_resumption_too(experiment, pdbench, project, change, code,
-                                                   word):
+def test_a_changed_line_is_named_on_resumption_too(
+    experiment, pdbench, project, change, code, word
+):
     path = experiment()
     pdbench("run", path)
     run_dir = project / "data/runs/test"

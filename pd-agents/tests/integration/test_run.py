@@ -10,7 +10,11 @@ from pdbench.storage.schema import REQUIRED
 from support import rounds_of
 
 # The model plays C, D, C, "?" then C, and so on; TFT answers C, C, D, C, C.
-SCRIPT = {"strategy": "script", "script": ["C", "D", "C", "?", "C", "D"], "persona": "wsls"}
+SCRIPT = {
+    "strategy": "script",
+    "script": ["C", "D", "C", "?", "C", "D"],
+    "persona": "wsls",
+}
 
 
 @pytest.fixture
@@ -36,8 +40,9 @@ def test_every_round_is_recorded_in_schedule_order(run_dir):
     rows = rounds_of(run_dir, drop=())
     assert all(set(REQUIRED) <= set(row) for row in rows)
     keys = [(row["condition"], row["replicate"], row["round_index"]) for row in rows]
-    assert keys == [(c, r, t) for c in ("script-tft", "wsls-alld") for r in (0, 1)
-                    for t in range(5)]
+    assert keys == [
+        (c, r, t) for c in ("script-tft", "wsls-alld") for r in (0, 1) for t in range(5)
+    ]
 
 
 def test_play_and_points_are_as_worked_out_by_hand(run_dir):
@@ -73,7 +78,9 @@ def test_aggregates_are_as_worked_out_by_hand(run_dir):
     assert row["exploitability_payoff_gap_agent_a"] == 11 - 16
     assert pd.isna(row["time_to_collapse"])
     assert (row["model_calls_agent_a"], row["invalid_answers_agent_a"]) == (6, 1)
-    wsls = table[(table["condition"] == "wsls-alld") & (table["level"] == "condition")].iloc[0]
+    wsls = table[
+        (table["condition"] == "wsls-alld") & (table["level"] == "condition")
+    ].iloc[0]
     # CDCDC against DDDDD
     assert wsls["cooperation_rate_agent_a"] == 3 / 5
     assert wsls["exploitability_payoff_gap_agent_a"] == 17 - 2
@@ -82,19 +89,28 @@ def test_aggregates_are_as_worked_out_by_hand(run_dir):
 
 
 def test_the_condition_row_is_the_mean_of_its_replicates(project, experiment, pdbench):
-    path = experiment([pair("noisy", "TFT", "ALLD", overrides={"noise": 0.3})],
-                      run={"replicates": 7}, horizon={"type": "geometric", "stop_prob": 0.3})
+    path = experiment(
+        [pair("noisy", "TFT", "ALLD", overrides={"noise": 0.3})],
+        run={"replicates": 7},
+        horizon={"type": "geometric", "stop_prob": 0.3},
+    )
     pdbench("run", path)
     table = pd.read_parquet(project / "data/runs/test/aggregates.parquet")
     single, mean = table[table["level"] == "replicate"], table.iloc[-1]
     assert mean["replicates"] == 7
-    for name in ("rounds", "cooperation_rate", "retaliation_rate_agent_a", "total_payoff_agent_b"):
+    for name in (
+        "rounds",
+        "cooperation_rate",
+        "retaliation_rate_agent_a",
+        "total_payoff_agent_b",
+    ):
         assert mean[name] == pytest.approx(single[name].mean())
     series = [json.loads(x) for x in single["cooperation_rate_over_time"]]
     third = [s[2] for s in series if len(s) > 2]
     assert 0 < len(third) < 7  # some replicates ended before
     assert json.loads(mean["cooperation_rate_over_time"])[2] == pytest.approx(
-        sum(third) / len(third))
+        sum(third) / len(third)
+    )
 
 
 def test_the_manifest_holds_what_is_needed_to_repeat(run_dir):
@@ -107,14 +123,18 @@ def test_the_manifest_holds_what_is_needed_to_repeat(run_dir):
     # replicate 0: 6 calls; replicate 1 as well, its mock starts anew
     assert manifest["model_calls"] == 12
     assert len(manifest["config_sha256"]) == 64
-    texts = manifest["config"]["conditions"]["script-tft"]["agent_a"]["prompting"]["texts"]
+    texts = manifest["config"]["conditions"]["script-tft"]["agent_a"]["prompting"][
+        "texts"
+    ]
     assert "{payoff_table}" in texts["system"]
     assert manifest["unproven"]["environment"]["packages"]["pdbench"]
 
 
 def test_hashes_are_kept_where_prompts_are_not(project, experiment, pdbench):
-    path = experiment([pair("m", {"strategy": "C"}, "TFT")],
-                      run={"store_prompts": False, "store_raw_responses": False})
+    path = experiment(
+        [pair("m", {"strategy": "C"}, "TFT")],
+        run={"store_prompts": False, "store_raw_responses": False},
+    )
     pdbench("run", path)
     row = rounds_of(project / "data/runs/test")[0]
     assert "prompts" not in row
@@ -122,7 +142,9 @@ def test_hashes_are_kept_where_prompts_are_not(project, experiment, pdbench):
     assert len(row["prompt_hashes"]["system"]["agent_a"]) == 64
 
 
-def test_a_model_that_never_answers_ends_its_match_as_incomplete(project, experiment, pdbench):
+def test_a_model_that_never_answers_ends_its_match_as_incomplete(
+    project, experiment, pdbench
+):
     never = {"strategy": "script", "script": ["C", "hm", "hm", "hm"], "label": "hm"}
     path = experiment([pair("never", "TFT", never), pair("fine", "TFT", "ALLD")])
     code, _, err = pdbench("run", path)
@@ -132,14 +154,23 @@ def test_a_model_that_never_answers_ends_its_match_as_incomplete(project, experi
         " 'never' replicate 0 round 2: hm (agent_b) gave no C or D in 3 attempts (not exactly C or"
         " D); see output.format and output.max_retries"
     )
-    rows = [r for r in rounds_of(project / "data/runs/test") if r["condition"] == "never"]
+    rows = [
+        r for r in rounds_of(project / "data/runs/test") if r["condition"] == "never"
+    ]
     assert [r["status"] for r in rows] == ["ok", "invalid"]
     assert (rows[1]["agent_a_action"], rows[1]["agent_b_action"]) == ("C", None)
     assert rows[1]["raw_responses"]["agent_b"] == ["hm", "hm", "hm"]
-    table = pd.read_parquet(project / "data/runs/test/aggregates.parquet").set_index("condition")
-    never, fine = table[table["level"] == "replicate"].loc[["never", "fine"]].to_dict("records")
+    table = pd.read_parquet(project / "data/runs/test/aggregates.parquet").set_index(
+        "condition"
+    )
+    never, fine = (
+        table[table["level"] == "replicate"].loc[["never", "fine"]].to_dict("records")
+    )
     assert (never["status"], never["rounds"], never["cooperation_rate_agent_b"]) == (
-        "incomplete", 1, 1)
+        "incomplete",
+        1,
+        1,
+    )
     assert (never["model_calls_agent_b"], never["invalid_answers_agent_b"]) == (4, 3)
     assert fine["status"] == "complete"
     manifest = json.loads((project / "data/runs/test/run_manifest.json").read_text())
@@ -149,12 +180,17 @@ def test_a_model_that_never_answers_ends_its_match_as_incomplete(project, experi
 
 
 def test_a_match_without_a_single_round_is_reported(project, experiment, pdbench):
-    path = experiment([pair("mute", {"strategy": "script", "script": [""], "label": "<mute>"},
-                            "TFT")])
+    path = experiment(
+        [pair("mute", {"strategy": "script", "script": [""], "label": "<mute>"}, "TFT")]
+    )
     assert pdbench("run", path)[0] == 3
     run_dir = project / "data/runs/test"
     row = pd.read_parquet(run_dir / "aggregates.parquet").iloc[0]
-    assert (row["rounds"], row["status"], row["invalid_answers_agent_a"]) == (0, "incomplete", 3)
+    assert (row["rounds"], row["status"], row["invalid_answers_agent_a"]) == (
+        0,
+        "incomplete",
+        3,
+    )
     assert pd.isna(row["cooperation_rate"])
     assert pd.isna(row["exploitability_payoff_gap_agent_a"])
     assert pdbench("report", run_dir)[0] == 0

@@ -20,31 +20,40 @@ MANIFEST, ROUNDS = "run_manifest.json", "rounds.jsonl"
 @pytest.fixture
 def run_dir(experiment, pdbench, project):
     model = {"strategy": "coin", "invalid_rate": 0.2, "max_retries": 8}
-    path = experiment([pair("a", model, "TFT"), pair("b", "GTFT", "ALLD")],
-                      run={"replicates": 2}, horizon={"type": "fixed", "n": 4})
+    path = experiment(
+        [pair("a", model, "TFT"), pair("b", "GTFT", "ALLD")],
+        run={"replicates": 2},
+        horizon={"type": "fixed", "n": 4},
+    )
     assert pdbench("run", path)[0] == 0
     return project / "data/runs/test"
 
 
 def text(name, *changes):
     """Replace texts of a file; each has to be there."""
+
     def attack(run_dir):
         data = (run_dir / name).read_text()
         for old, new in changes:
             assert old in data
             data = data.replace(old, new, 1)
         (run_dir / name).write_text(data)
+
     return attack
 
 
 def data(change, mend=False):
     """Change the manifest as an object, written in its own form; `mend` its hash too."""
+
     def attack(run_dir):
         manifest = json.loads((run_dir / MANIFEST).read_text())
         change(manifest)
         if mend:
             manifest["config_sha256"] = snapshot_sha256(manifest["config"])
-        (run_dir / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+        (run_dir / MANIFEST).write_text(
+            json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        )
+
     return attack
 
 
@@ -53,6 +62,7 @@ def put(*keys, value):
         for key in keys[:-1]:
             manifest = manifest[key]
         manifest[keys[-1]] = value
+
     return change
 
 
@@ -61,6 +71,7 @@ def drop(*keys):
         for key in keys[:-1]:
             manifest = manifest[key]
         del manifest[keys[-1]]
+
     return change
 
 
@@ -69,6 +80,7 @@ def rename(old, new):
         items = [(new if key == old else key, value) for key, value in manifest.items()]
         manifest.clear()
         manifest.update(items)
+
     return change
 
 
@@ -88,6 +100,7 @@ def both(*attacks):
     def attack(run_dir):
         for step in attacks:
             step(run_dir)
+
     return attack
 
 
@@ -95,6 +108,7 @@ def add(name, content="", mode="w"):
     def attack(run_dir):
         with (run_dir / name).open(mode) as file:
             file.write(content)
+
     return attack
 
 
@@ -102,6 +116,7 @@ def link(name, target):
     def attack(run_dir):
         (run_dir / name).unlink()
         (run_dir / name).symlink_to(target)
+
     return attack
 
 
@@ -109,6 +124,7 @@ def pipe(name):
     def attack(run_dir):
         (run_dir / name).unlink(missing_ok=True)
         os.mkfifo(run_dir / name)
+
     return attack
 
 
@@ -117,13 +133,16 @@ def moved(name):
         copy = run_dir.parent / name
         (run_dir / name).rename(copy)
         (run_dir / name).symlink_to(copy)
+
     return attack
 
 
 FOUND = {
     "manifest: an unknown key": data(put("note", value=1)),
-    "manifest: a key twice": text(MANIFEST, ('{\n', '{\n  "seed": 8,\n')),
-    "manifest: a key twice, deeper": text(MANIFEST, ('"CC": [', '"CC": [\n9, 9],\n"CC": [')),
+    "manifest: a key twice": text(MANIFEST, ("{\n", '{\n  "seed": 8,\n')),
+    "manifest: a key twice, deeper": text(
+        MANIFEST, ('"CC": [', '"CC": [\n9, 9],\n"CC": [')
+    ),
     "manifest: other spaces": text(MANIFEST, ("  ", "\t")),
     "manifest: a byte order mark": text(MANIFEST, ("{", "\ufeff{")),
     "manifest: a line after its end": add(MANIFEST, "\n", "a"),
@@ -135,27 +154,42 @@ FOUND = {
     "manifest: sessions are below one": data(put("unproven", "sessions", value=0)),
     "manifest: seconds are no number": data(put("unproven", "elapsed_s", value="4")),
     "manifest: a package without a version": data(
-        put("unproven", "environment", "packages", "pyyaml", value=None)),
+        put("unproven", "environment", "packages", "pyyaml", value=None)
+    ),
     "config: an unknown key": data(put("config", "run", "note", value=1), mend=True),
     "config: an unknown key of a condition": data(
-        put("config", "conditions", "a", "note", value=1), mend=True),
+        put("config", "conditions", "a", "note", value=1), mend=True
+    ),
     "config: an unknown key of an agent": data(
-        put("config", "conditions", "a", "agent_a", "note", value=1), mend=True),
+        put("config", "conditions", "a", "agent_a", "note", value=1), mend=True
+    ),
     "config: a key is gone": data(drop("config", "run", "store_prompts"), mend=True),
-    "config: a number for a truth": data(put("config", "run", "store_prompts", value=1), True),
+    "config: a number for a truth": data(
+        put("config", "run", "store_prompts", value=1), True
+    ),
     "config: another temperature's kind": data(
-        put("config", "conditions", "a", "agent_a", "provider", "temperature", value="0"), True),
-    "config: another metric's name": data(put("config", "metrics", "names", value=["x"]), True),
+        put(
+            "config", "conditions", "a", "agent_a", "provider", "temperature", value="0"
+        ),
+        True,
+    ),
+    "config: another metric's name": data(
+        put("config", "metrics", "names", value=["x"]), True
+    ),
     "status set back": data(put("status", value="interrupted")),
     "status set back, as before the end, with rounds cut": both(
-        data(set_back), lambda run_dir: cut(run_dir, 3)),
+        data(set_back), lambda run_dir: cut(run_dir, 3)
+    ),
     "rounds: a torn line after the end": add(ROUNDS, '{"run_id":', "a"),
     "rounds: other spaces": text(ROUNDS, ('"run_id":', '"run_id": ')),
     "rounds: other spaces, further on": text(ROUNDS, ('"agent_b":', '"agent_b": ')),
-    "rounds: a number in another form": text(ROUNDS, ('"agent_a_payoff":3.0',
-                                                      '"agent_a_payoff":3.00')),
+    "rounds: a number in another form": text(
+        ROUNDS, ('"agent_a_payoff":3.0', '"agent_a_payoff":3.00')
+    ),
     "rounds: an escape for a letter": text(ROUNDS, ('"TFT"', '"\\u0054FT"')),
-    "rounds: a key twice": text(ROUNDS, ('"status":"ok"', '"status":"ok","status":"ok"')),
+    "rounds: a key twice": text(
+        ROUNDS, ('"status":"ok"', '"status":"ok","status":"ok"')
+    ),
     "rounds: lines of another system": text(ROUNDS, ("\n", "\r\n")),
     "rounds: cut at a whole line": lambda run_dir: cut(run_dir, 1),
     "rounds: a pipe": pipe(ROUNDS),
@@ -171,12 +205,20 @@ FOUND = {
 }
 
 UNFINDABLE = {  # named in README: they follow from nothing that the folder holds
-    "another machine": data(put("unproven", "environment", "platform", value="a laptop")),
+    "another machine": data(
+        put("unproven", "environment", "platform", value="a laptop")
+    ),
     "another number of sessions": data(put("unproven", "sessions", value=3)),
-    "another time": data(put("unproven", "created_utc", value="2020-01-01T00:00:00.000Z")),
-    "a time of a round": lambda run_dir: text(ROUNDS, (
-        json.loads((run_dir / ROUNDS).read_text().splitlines()[0])["timestamp_utc"],
-        "2020-01-01T00:00:00.000Z"))(run_dir),
+    "another time": data(
+        put("unproven", "created_utc", value="2020-01-01T00:00:00.000Z")
+    ),
+    "a time of a round": lambda run_dir: text(
+        ROUNDS,
+        (
+            json.loads((run_dir / ROUNDS).read_text().splitlines()[0])["timestamp_utc"],
+            "2020-01-01T00:00:00.000Z",
+        ),
+    )(run_dir),
 }
 
 
@@ -204,7 +246,11 @@ def test_which_model_was_asked_is_not_found_where_the_hash_is_mended(tmp_path, p
         for condition in manifest["config"]["conditions"].values():
             for seat in ("agent_a", "agent_b"):
                 if "provider" in condition[seat]:
-                    condition[seat]["provider"] |= {"model": "x/y", "base_url": "https://x.test"}
+                    condition[seat]["provider"] |= {
+                        "model": "x/y",
+                        "base_url": "https://x.test",
+                    }
+
     data(another_model)(run_dir)
     code, _, err = pdbench("aggregate", run_dir)
     assert code == 3
@@ -219,12 +265,15 @@ def test_aggregates_that_say_something_else_are_replaced_and_named(run_dir, pdbe
     (run_dir / "aggregates.parquet").write_bytes(right[:-1] + b"x")
     code, _, err = pdbench("aggregate", run_dir)
     assert code == 0
-    assert err == (f"note: {run_dir}/aggregates.parquet was not what the rounds give; it is"
-                   " written anew\n")
+    assert err == (
+        f"note: {run_dir}/aggregates.parquet was not what the rounds give; it is"
+        " written anew\n"
+    )
     assert (run_dir / "aggregates.parquet").read_bytes() == right
 
 
 # --- a first write that fails --------------------------------------------------------------------
+
 
 def test_a_kill_in_the_first_manifest_is_resumed(experiment, pdbench, project):
     path = experiment()
@@ -235,8 +284,9 @@ def test_a_kill_in_the_first_manifest_is_resumed(experiment, pdbench, project):
     assert pdbench("aggregate", project / "data/runs/test")[0] == 0
 
 
-def test_a_full_disk_in_any_write_is_one_line_and_resumed(experiment, pdbench, project,
-                                                          monkeypatch):
+def test_a_full_disk_in_any_write_is_one_line_and_resumed(
+    experiment, pdbench, project, monkeypatch
+):
     path = experiment()
     calls, limit = [], [0]
     replace = os.replace
@@ -246,6 +296,7 @@ def test_a_full_disk_in_any_write_is_one_line_and_resumed(experiment, pdbench, p
         if len(calls) == limit[0]:
             raise OSError(28, "No space left on device", str(names[0]))
         replace(*names)
+
     monkeypatch.setattr(os, "replace", full)
     assert pdbench("run", path)[0] == 0
     writes = len(calls)
@@ -266,19 +317,27 @@ def test_a_full_disk_in_any_write_is_one_line_and_resumed(experiment, pdbench, p
 
 # --- configurations ------------------------------------------------------------------------------
 
+
 def laughs(depth, wide=9):
     rows = ["a0: &a0 [x, x, x]"]
-    rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * wide)}]" for n in range(1, depth)]
+    rows += [
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * wide)}]" for n in range(1, depth)
+    ]
     return "\n".join(rows)
 
 
-@pytest.mark.parametrize(("name", "content"), {
-    "aliases in aliases": laughs(9),
-    "aliases as keys": laughs(7) + "\n? *a6\n: 1",
-    "an alias of itself": "a: &a [*a]",
-    "a mapping in itself": "a: &a {b: *a}",
-}.items())
-def test_a_small_file_that_unfolds_without_end_is_refused(project, pdbench, name, content):
+@pytest.mark.parametrize(
+    ("name", "content"),
+    {
+        "aliases in aliases": laughs(9),
+        "aliases as keys": laughs(7) + "\n? *a6\n: 1",
+        "an alias of itself": "a: &a [*a]",
+        "a mapping in itself": "a: &a {b: *a}",
+    }.items(),
+)
+def test_a_small_file_that_unfolds_without_end_is_refused(
+    project, pdbench, name, content
+):
     path = project / "configs" / "bomb.yaml"
     path.write_text(content)
     code, out, err = pdbench("validate", path)
@@ -289,13 +348,21 @@ def test_a_small_file_that_unfolds_without_end_is_refused(project, pdbench, name
 
 def test_aliases_that_unfold_to_little_are_read(experiment, pdbench, project):
     path = experiment()
-    path.write_text(path.read_text() + "\nround_robin:\n- &a {ref: agents/policies.yaml, overrides:"
-                    " {policy: TFT}}\n")
+    path.write_text(
+        path.read_text() + "\nround_robin:\n- &a {ref: agents/policies.yaml, overrides:"
+        " {policy: TFT}}\n"
+    )
     assert pdbench("validate", path)[0] == 0
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"),
-                                  lambda path: path.write_text("a: " + "x" * 2_000_000)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        os.mkfifo,
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: path.write_text("a: " + "x" * 2_000_000),
+    ],
+)
 def test_a_configuration_is_a_file_of_a_size(project, pdbench, make):
     path = project / "configs" / "odd.yaml"
     make(path)

@@ -29,8 +29,9 @@ def agent(provider, output=None, recorded=()):
         output=output or {},
     )
     folder = CONFIGS / "prompts"
-    prompts = Prompts((folder / "pd_system.md").read_text(), (folder / "pd_round.md").read_text(),
-                      "")
+    prompts = Prompts(
+        (folder / "pd_system.md").read_text(), (folder / "pd_round.md").read_text(), ""
+    )
     game = Game(payoffs=Payoffs(**DEFAULT_MATRIX))
     horizon = Horizon(type="fixed", n=3)
     return LLMAgent(spec, prompts, provider, game, horizon, "agent_a", recorded)
@@ -56,7 +57,7 @@ def test_an_invalid_answer_is_asked_again_with_a_correction_and_the_same_round()
     assert player.act(first_round()) == "C"
     first, second = (x["prompt"] for x in provider.asked)
     assert second.startswith(first)
-    assert second[len(first):] == (
+    assert second[len(first) :] == (
         "\n\nYour answer number 1 could not be read (not exactly C or D)."
         " Answer with exactly one letter, C or D, and nothing else."
     )
@@ -67,7 +68,10 @@ def test_every_attempt_is_kept():
     player = agent(Scripted("maybe", "", "C"))
     player.act(first_round())
     assert [(x.raw, x.action, x.problem) for x in player.turn.attempts] == [
-        ("maybe", None, "not exactly C or D"), ("", None, "empty"), ("C", "C", None)]
+        ("maybe", None, "not exactly C or D"),
+        ("", None, "empty"),
+        ("C", "C", None),
+    ]
 
 
 def test_after_the_last_attempt_no_action_is_made_up():

@@ -29,7 +29,9 @@ def test_retaliation_and_forgiveness_share_their_denominator():
 
 
 def test_rates_without_a_defection_are_null():
-    assert m.retaliation_rate("CDCD", "CCCD") is None  # only the last round, which has no answer
+    assert (
+        m.retaliation_rate("CDCD", "CCCD") is None
+    )  # only the last round, which has no answer
     assert m.forgiveness_rate("C", "D") is None
 
 
@@ -62,4 +64,6 @@ def test_defaults_of_collapse_are_the_specifications():
 def test_only_the_named_metrics_are_computed():
     match = ("CD", "DD", 1, 6)
     assert m.match_metrics(match, ["exploitability_payoff_gap"], 10, 0.2) == {
-        "exploitability_payoff_gap_agent_a": 5, "exploitability_payoff_gap_agent_b": -5}
+        "exploitability_payoff_gap_agent_a": 5,
+        "exploitability_payoff_gap_agent_b": -5,
+    }

@@ -16,12 +16,20 @@ def test_constant_answers():
 
 
 def test_a_script_starts_again():
-    assert ask(5, strategy="script", script=["C", "hm", "D"]) == ["C", "hm", "D", "C", "hm"]
+    assert ask(5, strategy="script", script=["C", "hm", "D"]) == [
+        "C",
+        "hm",
+        "D",
+        "C",
+        "hm",
+    ]
 
 
 def test_copycat_reads_the_last_move_in_the_prompt():
     assert ask(1, strategy="copycat", prompt="No rounds have been played yet.") == ["C"]
-    history = "the other player played C and got 3.\nthe other player played D and got 5."
+    history = (
+        "the other player played C and got 3.\nthe other player played D and got 5."
+    )
     assert ask(1, strategy="copycat", prompt=history) == ["D"]
 
 

@@ -1,6 +1,12 @@
 import pytest
 
-from pdbench.core.payoff import DEFAULT_MATRIX, dilemma_problems, payoffs, seat_table, trps
+from pdbench.core.payoff import (
+    DEFAULT_MATRIX,
+    dilemma_problems,
+    payoffs,
+    seat_table,
+    trps,
+)
 
 UNEQUAL = {"CC": (3, 30), "CD": (0, 50), "DC": (5, 1), "DD": (1, 10)}
 

@@ -48,8 +48,9 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("row", AXELROD["round_robin"],
-                         ids=lambda r: f"{r['a']}-{r['b']}-{r['turns']}")
+@pytest.mark.parametrize(
+    "row", AXELROD["round_robin"], ids=lambda r: f"{r['a']}-{r['b']}-{r['turns']}"
+)
 def test_agrees_with_axelrod(row):
     expected = (row["a_actions"], row["b_actions"], row["a_score"], row["b_score"])
     assert played(row["a"], row["b"], n=row["turns"]) == expected
@@ -70,21 +71,30 @@ def test_figures_of_the_literature():
     assert played("WSLS", "ALLD", n=200)[2:] == (100, 600)
 
 
-@pytest.mark.parametrize("row", AXELROD["gtft_rates"],
-                         ids=lambda r: f"{r['p']:.2f}-{r['opponent']}")
+@pytest.mark.parametrize(
+    "row", AXELROD["gtft_rates"], ids=lambda r: f"{r['p']:.2f}-{r['opponent']}"
+)
 def test_gtft_forgives_as_often_as_axelrods(row):
     n = row["turns"]
-    opponent = {"Defector": "D" * n, "Cooperator": "C" * n, "Alternator": "CD" * (n // 2)}
+    opponent = {
+        "Defector": "D" * n,
+        "Cooperator": "C" * n,
+        "Alternator": "CD" * (n // 2),
+    }
     other = opponent[row["opponent"]]
     own = answers("GTFT", other, generous_prob=row["p"])
     assert own[0] == row["opening"]
-    after_d = [mine for mine, before in zip(own[1:], other, strict=False) if before == "D"]
+    after_d = [
+        mine for mine, before in zip(own[1:], other, strict=False) if before == "D"
+    ]
     if row["coop_after_opp_D"] is not None:
         error = sqrt(2 * row["p"] * (1 - row["p"]) / len(after_d))  # of a difference
         rate = after_d.count("C") / len(after_d)
         assert rate == pytest.approx(row["coop_after_opp_D"], abs=4 * error + 1e-12)
     if row["coop_after_opp_C"] is not None:
-        after_c = [m for m, before in zip(own[1:], other, strict=False) if before == "C"]
+        after_c = [
+            m for m, before in zip(own[1:], other, strict=False) if before == "C"
+        ]
         assert set(after_c) == {"C"}
 
 
@@ -101,7 +111,9 @@ def test_forgiveness_is_independent_of_the_length_of_the_match():
     """With one stream for both, a long match would be one of large draws: few forgivings."""
     short, long = [], []
     for i in range(4000):
-        a, *_ = played(policy("GTFT", generous_prob=0.3), "ALLD", stop_prob=0.2, replicate=i)
+        a, *_ = played(
+            policy("GTFT", generous_prob=0.3), "ALLD", stop_prob=0.2, replicate=i
+        )
         if len(a) > 1:
             (short if len(a) <= 4 else long).append(a[1])
     for group in (short, long):
@@ -119,8 +131,9 @@ def test_noise_is_independent_of_the_length_of_the_match():
         assert group.count("D") / len(group) == pytest.approx(0.3, abs=4 * error)
 
 
-@pytest.mark.parametrize("row", AXELROD["noise_self_play"],
-                         ids=lambda r: f"{r['pair'][0]}-{r['noise']}")
+@pytest.mark.parametrize(
+    "row", AXELROD["noise_self_play"], ids=lambda r: f"{r['pair'][0]}-{r['noise']}"
+)
 def test_self_play_under_noise_agrees_with_axelrod(row):
     rates = []
     for i in range(60):
@@ -130,7 +143,9 @@ def test_self_play_under_noise_agrees_with_axelrod(row):
     deviation = sqrt(sum((r - mean) ** 2 for r in rates) / (len(rates) - 1))
     error = deviation * sqrt(1 / len(rates) + 1 / row["reps"])
     assert mean == pytest.approx(row["mean_coop"], abs=4 * error)
-    if row["pair"][0] == "TFT":  # the chain's stationary distribution: all outcomes alike
+    if (
+        row["pair"][0] == "TFT"
+    ):  # the chain's stationary distribution: all outcomes alike
         assert mean == pytest.approx(0.5, abs=4 * deviation / sqrt(len(rates)))
 
 

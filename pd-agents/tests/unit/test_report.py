@@ -13,7 +13,9 @@ from pdbench.storage.schema import MatchRounds
 
 
 def match(condition, replicate, a, b, a_total, b_total, status="complete"):
-    return MatchRounds(condition, replicate, a, b, a_total, b_total, status, (0, 0), (0, 0))
+    return MatchRounds(
+        condition, replicate, a, b, a_total, b_total, status, (0, 0), (0, 0)
+    )
 
 
 RULES = {"game": {"noise": 0}, "horizon": {"n": 4}}
@@ -31,8 +33,14 @@ MATCHES = [
 
 def config(*pairs, **more):
     """A configuration of conditions "ab": A's and B's letter."""
-    return {"conditions": {f"{a}{b}": {"agent_a": {"label": a}, "agent_b": {"label": b}} | RULES
-                           | more.get(f"{a}{b}", {}) for a, b in pairs}}
+    return {
+        "conditions": {
+            f"{a}{b}": {"agent_a": {"label": a}, "agent_b": {"label": b}}
+            | RULES
+            | more.get(f"{a}{b}", {})
+            for a, b in pairs
+        }
+    }
 
 
 def test_matrices_by_hand():
@@ -61,9 +69,12 @@ def test_an_interval_needs_two_replicates_everywhere():
 def test_an_agent_is_simulated_where_a_mock_answered_in_its_matches():
     mock = {"agent_b": {"label": "M", "provider": {"name": "mock"}}}
     settings = config("PM", "PQ", PM=mock)
-    found = tables.cells([match("PM", 0, "C", "C", 3, 3), match("PQ", 0, "C", "C", 3, 3)], settings)
-    assert {s.agent: s.simulated for s in tables.standings(found, ["P", "Q", "M"], 1)} == {
-        "P": "some", "Q": "", "M": "all"}
+    found = tables.cells(
+        [match("PM", 0, "C", "C", 3, 3), match("PQ", 0, "C", "C", 3, 3)], settings
+    )
+    assert {
+        s.agent: s.simulated for s in tables.standings(found, ["P", "Q", "M"], 1)
+    } == {"P": "some", "Q": "", "M": "all"}
 
 
 @pytest.mark.parametrize(("pairs", "more", "ranked"), [
@@ -74,15 +85,18 @@ def test_an_agent_is_simulated_where_a_mock_answered_in_its_matches():
 ])  # fmt: skip
 def test_agents_are_ranked_only_where_all_met_the_same(pairs, more, ranked):
     settings = config(*pairs.split(), **more)
-    found = tables.cells([match(name, 0, "C", "C", 3, 3) for name in settings["conditions"]],
-                         settings)
+    found = tables.cells(
+        [match(name, 0, "C", "C", 3, 3) for name in settings["conditions"]], settings
+    )
     assert tables.all_met_the_same(found, settings) is ranked
 
 
 def test_a_pairing_without_a_complete_match_ends_the_ranking():
     settings = config("PQ", "PR", "QR")
-    played = [match(n, 0, "C", "C", 3, 3, "incomplete" if n == "QR" else "complete")
-              for n in settings["conditions"]]
+    played = [
+        match(n, 0, "C", "C", 3, 3, "incomplete" if n == "QR" else "complete")
+        for n in settings["conditions"]
+    ]
     assert not tables.all_met_the_same(tables.cells(played, settings), settings)
 
 
@@ -90,16 +104,25 @@ def standing(agent, points, ends=None):
     return tables.Standing(agent, points, ends, 0.5, 1, 1, "")
 
 
-@pytest.mark.parametrize(("rows", "sentence"), [
-    ([("A", 3, (2.9, 3.1)), ("B", 2, (1.9, 2.1)), ("C", 1, None)],
-     "A earned most against the same 3 opponents: 3.00 points a round (95% interval 2.90 to 3.10);"
-     " C earned least, 1.00."),
-    ([("A", 3, (2.5, 3.5)), ("B", 2.9, (2.4, 3.4)), ("C", 1, (0.9, 1.1))],
-     "A and B earned most against the same 3 opponents, 3.00 to 2.90 points a round, and are not"
-     " told apart; C earned least, 1.00."),
-    ([("A", 3, None), ("B", 3, None)],
-     "No agent stands out: all 2 earned alike against the same 2 opponents."),
-])
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (
+            [("A", 3, (2.9, 3.1)), ("B", 2, (1.9, 2.1)), ("C", 1, None)],
+            "A earned most against the same 3 opponents: 3.00 points a round (95% interval 2.90 to 3.10);"
+            " C earned least, 1.00.",
+        ),
+        (
+            [("A", 3, (2.5, 3.5)), ("B", 2.9, (2.4, 3.4)), ("C", 1, (0.9, 1.1))],
+            "A and B earned most against the same 3 opponents, 3.00 to 2.90 points a round, and are not"
+            " told apart; C earned least, 1.00.",
+        ),
+        (
+            [("A", 3, None), ("B", 3, None)],
+            "No agent stands out: all 2 earned alike against the same 2 opponents.",
+        ),
+    ],
+)
 def test_the_sentence_at_the_top(rows, sentence):
     assert _best([standing(*row) for row in rows]) == sentence
 
@@ -124,7 +147,9 @@ def test_both_seats_of_a_self_play_are_drawn_together():
 
 def test_points_that_never_vary_have_no_interval_but_a_reason():
     assert tables.bootstrap_interval([[[3.0, 3.0, 3.0]], [[1.0, 1.0]]], 3, "x") is None
-    assert tables.bootstrap_interval([[[3.0, 3.0, 3.0]], [[1.0, 1.5]]], 3, "x") is not None
+    assert (
+        tables.bootstrap_interval([[[3.0, 3.0, 3.0]], [[1.0, 1.5]]], 3, "x") is not None
+    )
     found = [tables.Cell("c", "P", "Q", [1.0, 1.0], [3.0, 3.0], 2, False)]
     rows = tables.standings(found, ["P"], 1)
     assert "No interval for P" in " ".join(tables.caveats(found, rows, True))
@@ -132,7 +157,9 @@ def test_points_that_never_vary_have_no_interval_but_a_reason():
 
 def test_caveats():
     found = tables.cells(MATCHES, CONFIG)
-    notes = " ".join(tables.caveats(found, tables.standings(found, ["P", "Q"], 1), False))
+    notes = " ".join(
+        tables.caveats(found, tables.standings(found, ["P", "Q"], 1), False)
+    )
     assert "seen only in the matches where it gave one" in notes
     assert "This is no ranking" in notes
     assert "no interval" in notes
@@ -143,7 +170,10 @@ def test_caveats():
 ])  # fmt: skip
 def test_the_score_interval(k, n, low, high):
     """81 of 263: Newcombe, Statistics in Medicine 17, 1998, table I; the others: R's prop.test."""
-    assert tables.wilson(k, n) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+    assert tables.wilson(k, n) == (
+        pytest.approx(low, abs=5e-5),
+        pytest.approx(high, abs=5e-5),
+    )
 
 
 def test_a_course_counts_matches_not_rounds():
@@ -166,11 +196,15 @@ def test_a_chart_names_itself_and_lies_where_it_should():
     spec, words = course_chart(courses, ("<A>", "B"))
     drawn = svg(spec, "Share of C: <A>", words)
     assert drawn.startswith('<svg role="img" aria-label="Share of C: &lt;A&gt;"')
-    assert drawn.count("role=") == drawn.count("aria-") == 1  # a mark with a role wants a name
+    assert (
+        drawn.count("role=") == drawn.count("aria-") == 1
+    )  # a mark with a role wants a name
     assert "<desc>&lt;A&gt;: 100% in round 1, 0% in the last, 50% on average;" in drawn
     assert "<A>" not in drawn
-    a, b = (re.search(rf'd="M([^"]*)"[^>]*stroke="{COLOURS[name].light}"', drawn)[1]
-            for name in ("agent_a", "agent_b"))
+    a, b = (
+        re.search(rf'd="M([^"]*)"[^>]*stroke="{COLOURS[name].light}"', drawn)[1]
+        for name in ("agent_a", "agent_b")
+    )
     assert re.split("[L,]", a) == ["0", "0", "330", "110"]
     assert re.split("[L,]", b) == ["0", "110", "330", "110"]
 

@@ -18,13 +18,27 @@ def test_a_seed_is_the_hash_of_its_name():
 
 
 def test_names_that_run_together_stay_apart():
-    seeds = {derive_seed(*k) for k in [(1, "a", "bc"), (1, "ab", "c"), (1, "a", 1), (11, "a"),
-                                       (1, "1a"), (1, "a", "1")]}
+    seeds = {
+        derive_seed(*k)
+        for k in [
+            (1, "a", "bc"),
+            (1, "ab", "c"),
+            (1, "a", 1),
+            (11, "a"),
+            (1, "1a"),
+            (1, "a", "1"),
+        ]
+    }
     assert len(seeds) == 6
 
 
 def test_a_fixed_horizon_has_exactly_n_rounds():
-    assert list(rounds(FIXED, stream(1))) == [(0, False), (1, False), (2, False), (3, True)]
+    assert list(rounds(FIXED, stream(1))) == [
+        (0, False),
+        (1, False),
+        (2, False),
+        (3, True),
+    ]
 
 
 def test_the_same_seed_stops_at_the_same_round():

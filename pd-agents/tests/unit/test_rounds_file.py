@@ -16,7 +16,12 @@ TIME = "2026-01-02T03:04:05.678Z"
 
 def line(t, replicate=0, final=False, **more):
     encode = line_encoder("r", condition("TFT", "ALLD", n=9), replicate, True, True)
-    values = {"points": (0, 5), "totals": (0.5, 5.0), "flipped": (False, True), "turns": NO_TURNS}
+    values = {
+        "points": (0, 5),
+        "totals": (0.5, 5.0),
+        "flipped": (False, True),
+        "turns": NO_TURNS,
+    }
     return TIME.join(encode(t, final, "C", "D", **(values | more)))
 
 
@@ -41,11 +46,15 @@ TURN = Turn("rules \"quoted\"", (
 
 
 def model_line(prompts, raw):
-    spec = LLMSpec(type="llm", provider={"name": "mock", "model": "m"},
-                   prompting={"system_prompt": "s", "round_prompt": "r"})
+    spec = LLMSpec(
+        type="llm",
+        provider={"name": "mock", "model": "m"},
+        prompting={"system_prompt": "s", "round_prompt": "r"},
+    )
     pair = condition(LoadedAgent(spec, 'm "x" \\', None), policy("TFT"), n=2)
     text = line_encoder("r", pair, 0, prompts, raw)(
-        0, False, "C", "D", (0, 5), (0.0, 5.0), (False, False), (TURN, None))
+        0, False, "C", "D", (0, 5), (0.0, 5.0), (False, False), (TURN, None)
+    )
     return json.loads(TIME.join(text).encode("utf-8"))
 
 
@@ -53,9 +62,14 @@ def test_a_models_round_holds_prompts_answers_and_every_attempt():
     record = model_line(True, True)
     assert record["simulated"] is True
     assert record["agent_a"] == 'm "x" \\'
-    assert record["prompts"] == {"system": {"agent_a": "rules \"quoted\""},
-                                 "round": {"agent_a": "ask\n1"}}
-    assert record["raw_responses"] == {"agent_a": ["häh \ud800 </script>", "C"], "agent_b": None}
+    assert record["prompts"] == {
+        "system": {"agent_a": 'rules "quoted"'},
+        "round": {"agent_a": "ask\n1"},
+    }
+    assert record["raw_responses"] == {
+        "agent_a": ["häh \ud800 </script>", "C"],
+        "agent_b": None,
+    }
     assert record["attempts"] == {"agent_a": [
         {"action": None, "problem": "not exactly C or D"},
         {"action": "C", "problem": None, "prompt": "ask\n2"},
@@ -68,7 +82,10 @@ def test_hashes_instead_of_texts():
     assert "raw_responses" not in record
     # sha256sum of 'ask\n1' without a final newline
     assert record["prompt_hashes"]["round"]["agent_a"] == sha256("ask\n1")
-    assert sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert (
+        sha256("abc")
+        == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )
     assert record["attempts"]["agent_a"][1]["prompt_sha256"] == sha256("ask\n2")
 
 
@@ -113,7 +130,9 @@ def test_writing_appends(tmp_path):
 def test_sorting_puts_matches_in_schedule_order(tmp_path):
     path = tmp_path / "rounds.jsonl"
     lines = {(r, t): line(t, r) for r in (0, 1) for t in (0, 1, 2)}
-    path.write_text("".join(lines[k] for k in [(1, 0), (0, 0), (1, 1), (0, 1), (0, 2), (1, 2)]))
+    path.write_text(
+        "".join(lines[k] for k in [(1, 0), (0, 0), (1, 1), (0, 1), (0, 2), (1, 2)])
+    )
     sort_rounds(path, {("pair", 0): 0, ("pair", 1): 1})
     assert path.read_text() == "".join(lines[k] for k in sorted(lines))
 

@@ -52,12 +52,22 @@ SPELLINGS = {
 def leaks(text):
     """The longest run of letters of the key, or of its base64, that a text still holds."""
     forms = [KEY, *(based(KEY, b"x" * n).strip("=") for n in range(3))]
-    return max((j - i for form in forms for i in range(len(form)) for j in range(i + 1, len(form))
-                if form[i:j] in text), default=0)
+    return max(
+        (
+            j - i
+            for form in forms
+            for i in range(len(form))
+            for j in range(i + 1, len(form))
+            if form[i:j] in text
+        ),
+        default=0,
+    )
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("place", ["{}", "Bearer {}.", "{}{}", "x" * 197 + "{}", "\n{}\t"])
+@pytest.mark.parametrize(
+    "place", ["{}", "Bearer {}.", "{}{}", "x" * 197 + "{}", "\n{}\t"]
+)
 def test_it_is_hidden_wherever_it_stands(spelling, place):
     text = place.replace("{}", SPELLINGS[spelling])
     assert "***" in hide(text, KEY)
@@ -65,16 +75,26 @@ def test_it_is_hidden_wherever_it_stands(spelling, place):
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize(('status', 'before'), [("401 No", 190), ("401 No", 1990), ("200 OK", 170),
-                                            ("302 Elsewhere", 185)])
-def test_it_is_hidden_before_a_server_s_words_are_cut(monkeypatch, spelling, status, before):
+@pytest.mark.parametrize(
+    ("status", "before"),
+    [("401 No", 190), ("401 No", 1990), ("200 OK", 170), ("302 Elsewhere", 185)],
+)
+def test_it_is_hidden_before_a_server_s_words_are_cut(
+    monkeypatch, spelling, status, before
+):
     monkeypatch.setenv("TEST_KEY", KEY)
     words = "w" * before + SPELLINGS[spelling]
     heads = ["Location: http://x/" + words] if status.startswith("302") else []
     body = json.dumps({"error": {"message": words}}).encode()
     with serving(Hostile(once(http(body, status, *heads))).sends) as url:
-        provider = Provider(name="openai", model="m", base_url=url, api_key_env="TEST_KEY",
-                            timeout_s=5.0, connection_retries=0)
+        provider = Provider(
+            name="openai",
+            model="m",
+            base_url=url,
+            api_key_env="TEST_KEY",
+            timeout_s=5.0,
+            connection_retries=0,
+        )
         with pytest.raises(ProviderError) as said:
             ask(provider, url, {}, {}, str)
     assert leaks(str(said.value)) < 6

@@ -64,10 +64,15 @@ def spec(**prompting) -> LLMSpec:
     )
 
 
-def agent(horizon=None, noise=0.0, seat="agent_a", persona="", matrix=None, **prompting):
+def agent(
+    horizon=None, noise=0.0, seat="agent_a", persona="", matrix=None, **prompting
+):
     folder = CONFIGS / "prompts"
-    prompts = Prompts((folder / "pd_system.md").read_text(), (folder / "pd_round.md").read_text(),
-                      persona)
+    prompts = Prompts(
+        (folder / "pd_system.md").read_text(),
+        (folder / "pd_round.md").read_text(),
+        persona,
+    )
     matrix = matrix or {"CC": (3, 3), "CD": (0, 5), "DC": (5, 0), "DD": (1, 1)}
     game = Game(payoffs=Payoffs(**matrix), noise=noise)
     horizon = horizon or Horizon(type="fixed", n=9)
@@ -95,7 +100,10 @@ def test_totals_can_be_left_out():
 
 def test_the_system_prompt_has_rules_persona_and_instruction():
     text = agent(persona="Be {nice}.")._system
-    assert "- You play C, the other player plays D: you get 0, the other player gets 5." in text
+    assert (
+        "- You play C, the other player plays D: you get 0, the other player gets 5."
+        in text
+    )
     assert "Be {nice}." in text
     assert "exactly one letter, C or D" in text
     assert "You don't know how many rounds" in text
@@ -104,7 +112,10 @@ def test_the_system_prompt_has_rules_persona_and_instruction():
 def test_seat_b_reads_its_own_points():
     matrix = {"CC": (3, 30), "CD": (0, 50), "DC": (5, 2), "DD": (1, 10)}
     text = agent(seat="agent_b", matrix=matrix)._system
-    assert "You play C, the other player plays D: you get 2, the other player gets 5." in text
+    assert (
+        "You play C, the other player plays D: you get 2, the other player gets 5."
+        in text
+    )
 
 
 def test_horizon_and_noise_are_told_where_configured():
@@ -131,7 +142,9 @@ def test_bad_placeholders(text, message):
 
 
 def test_doubled_braces_are_text():
-    assert check_template('{{"action": "C"}} {history}', {"history"}, "p.md") == {"history"}
+    assert check_template('{{"action": "C"}} {history}', {"history"}, "p.md") == {
+        "history"
+    }
 
 
 def test_tidy_removes_what_empty_placeholders_leave():

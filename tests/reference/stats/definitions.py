@@ -75,7 +75,9 @@ def score_interval(k1, n1, k2, n2, level):
             continue
         for _ in range(100):
             middle = (inner + outer) / 2
-            rejected = (value - middle) ** 2 > z * z * score_variance(k1, n1, k2, n2, middle)
+            rejected = (value - middle) ** 2 > z * z * score_variance(
+                k1, n1, k2, n2, middle
+            )
             inner, outer = (inner, middle) if rejected else (middle, outer)
         limits.append((inner + outer) / 2)
     return limits
@@ -88,13 +90,27 @@ def standardised(x, y, level):
     pooled = math.sqrt(((m - 1) * np.var(x, ddof=1) + (n - 1) * np.var(y, ddof=1)) / df)
     d = (np.mean(x) - np.mean(y)) / pooled
     tail = (1 - level) / 2
-    limits = [scipy.optimize.brentq(
-        lambda shift, p=p: scipy.stats.nct.cdf(d * root, df, shift) - p,
-        d * root - 30, d * root + 30, xtol=1e-13, rtol=1e-14) / root for p in (1 - tail, tail)]
+    limits = [
+        scipy.optimize.brentq(
+            lambda shift, p=p: scipy.stats.nct.cdf(d * root, df, shift) - p,
+            d * root - 30,
+            d * root + 30,
+            xtol=1e-13,
+            rtol=1e-14,
+        )
+        / root
+        for p in (1 - tail, tail)
+    ]
     half = mpf(df) / 2
     j = float(mp.gamma(half) / (mp.sqrt(half) * mp.gamma(half - mpf(1) / 2)))
-    return [{"value": float(d * by), "low": float(limits[0] * by), "high": float(limits[1] * by)}
-            for by in (1, j)]
+    return [
+        {
+            "value": float(d * by),
+            "low": float(limits[0] * by),
+            "high": float(limits[1] * by),
+        }
+        for by in (1, j)
+    ]
 
 
 def cliffs_delta(x, y, level):
@@ -156,4 +172,10 @@ def exact_bootstrap(samples, method, level):
                 break
     mean = sum(v * p for v, p in order)
     se = math.sqrt(sum((v - mean) ** 2 * p for v, p in order))
-    return {"value": float(value), "low": limits[0], "high": limits[1], "se": se, "exact": True}
+    return {
+        "value": float(value),
+        "low": limits[0],
+        "high": limits[1],
+        "se": se,
+        "exact": True,
+    }

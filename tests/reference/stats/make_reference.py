@@ -23,16 +23,22 @@ HERE = Path(__file__).parent
 # --- R: an entry's call is an expression of R ----------------------------------------------------
 
 LIMITS = "{v <- %s; list(low=v[[1]], high=v[[2]])}"
-T_TEST = ("with(%s, list(t=statistic[[1]], df=parameter[[1]], p=p.value, low=conf.int[1], "
-          "high=conf.int[2]))")
+T_TEST = (
+    "with(%s, list(t=statistic[[1]], df=parameter[[1]], p=p.value, low=conf.int[1], "
+    "high=conf.int[2]))"
+)
 EXACT = "list(p=%s, exact=TRUE)"
 FIELDS = {  # what is taken of the call's value; all of it where nothing stands here
-    "wilson_interval": LIMITS, "share": LIMITS, "clopper_pearson": LIMITS,
-    "welch_t_test": T_TEST, "t_interval": T_TEST, "permutation_test": EXACT,
+    "wilson_interval": LIMITS,
+    "share": LIMITS,
+    "clopper_pearson": LIMITS,
+    "welch_t_test": T_TEST,
+    "t_interval": T_TEST,
+    "permutation_test": EXACT,
     "cohens_d": "with(%s, list(value=Cohens_d, low=CI_low, high=CI_high))",
     "hedges_g": "with(%s, list(value=Hedges_g, low=CI_low, high=CI_high))",
     "likelihood_ratio": "{v <- %s; list(chi2=v[2, 'Chisq'], df=v[2, 'Chi Df'], "
-                        "p=v[2, 'Pr(>Chisq)'])}",
+    "p=v[2, 'Pr(>Chisq)'])}",
 }
 MODELS = ("fit_mixed_logit", "likelihood_ratio")
 SHARED = """
@@ -51,10 +57,14 @@ def by_r(entry):
     with tempfile.TemporaryDirectory() as folder:
         if name in MODELS:
             code = f"{{d <- read.csv('{table(DATA[args[0]](), folder)}'); {code}}}"
-        program = (f"suppressMessages(library({package})); {SHARED} cat(jsonlite::toJSON("
-                   f"suppressWarnings({FIELDS.get(name, '%s') % code.replace('%', '%%')}), "
-                   "digits=17, auto_unbox=TRUE, null='null', na='null'))")
-        done = subprocess.run(["Rscript", "-e", program], capture_output=True, text=True)
+        program = (
+            f"suppressMessages(library({package})); {SHARED} cat(jsonlite::toJSON("
+            f"suppressWarnings({FIELDS.get(name, '%s') % code.replace('%', '%%')}), "
+            "digits=17, auto_unbox=TRUE, null='null', na='null'))"
+        )
+        done = subprocess.run(
+            ["Rscript", "-e", program], capture_output=True, text=True
+        )
     if "there is no package" in done.stderr:
         raise ImportError(package)
     done.check_returncode()
@@ -82,7 +92,7 @@ def ours(name, columns):
     parts = []
     for part in name.split(":"):
         column = max((c for c in columns if part.startswith(c)), key=len, default=part)
-        parts.append(f"{column}[{part[len(column):]}]" if part != column else column)
+        parts.append(f"{column}[{part[len(column) :]}]" if part != column else column)
     return ":".join(parts)
 
 
@@ -115,10 +125,17 @@ def main(*topics, write=False):
             worst = max(worst, differs(entry.get("expect", new), new))
             entry["expect"] = new
         if write:
-            lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+            lines = ",\n".join(
+                json.dumps(entry, ensure_ascii=False) for entry in entries
+            )
             path.write_text(f"[\n{lines}\n]\n", "utf-8")
-        print(f"{path.stem}: {len(entries)} entries, {skipped} skipped, largest change {worst:.1e}")
+        print(
+            f"{path.stem}: {len(entries)} entries, {skipped} skipped, largest change {worst:.1e}"
+        )
 
 
 if __name__ == "__main__":
-    main(*(name for name in sys.argv[1:] if name != "--write"), write="--write" in sys.argv)
+    main(
+        *(name for name in sys.argv[1:] if name != "--write"),
+        write="--write" in sys.argv,
+    )

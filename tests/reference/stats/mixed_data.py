@@ -11,16 +11,28 @@ from pathlib import Path
 
 def cbpp():
     """lme4's cbpp (Lesnoff, Laval, Bonnet et al. 2004), a row for each animal."""
-    with Path(__file__).with_name("cbpp.csv").open(encoding="utf-8", newline="") as sheet:
-        return [{"case": int(i < int(row["cases"])), "period": f"p{row['period']}",
-                 "herd": int(row["herd"])}
-                for row in csv.DictReader(sheet) for i in range(int(row["size"]))]
+    with (
+        Path(__file__).with_name("cbpp.csv").open(encoding="utf-8", newline="") as sheet
+    ):
+        return [
+            {
+                "case": int(i < int(row["cases"])),
+                "period": f"p{row['period']}",
+                "herd": int(row["herd"]),
+            }
+            for row in csv.DictReader(sheet)
+            for i in range(int(row["size"]))
+        ]
 
 
-def crossed(seed, runs=24, a_run=60, levels=24, spreads=(0.7, 0.4, 0.5, 0.3), policy=0.0):
+def crossed(
+    seed, runs=24, a_run=60, levels=24, spreads=(0.7, 0.4, 0.5, 0.3), policy=0.0
+):
     """Runs of a factorial design, crossed by agents and opponents; one policy an agent and run."""
     rng = random.Random(seed)
-    agents, opponents = ([rng.gauss(0, sd) for _ in range(levels)] for sd in spreads[:2])
+    agents, opponents = (
+        [rng.gauss(0, sd) for _ in range(levels)] for sd in spreads[:2]
+    )
     seeds, variants = ([rng.gauss(0, sd) for _ in range(6)] for sd in spreads[2:])
     policies, rows = {}, []
     for run in range(runs):
@@ -31,8 +43,18 @@ def crossed(seed, runs=24, a_run=60, levels=24, spreads=(0.7, 0.4, 0.5, 0.3), po
             "option_order": rng.choice(["ab", "ba"]),
             "label_scheme": rng.choice(["plain", "swapped", "words"]),
         }
-        shift = seeds[seed] + variants[variant] - 0.3 - 0.2 * (labels["domain"] == "hospital")
-        shift += 0.5 * cues["S"] + 0.3 * cues["C"] + 0.4 * cues["S"] * cues["C"] + 0.2 * cues["H"]
+        shift = (
+            seeds[seed]
+            + variants[variant]
+            - 0.3
+            - 0.2 * (labels["domain"] == "hospital")
+        )
+        shift += (
+            0.5 * cues["S"]
+            + 0.3 * cues["C"]
+            + 0.4 * cues["S"] * cues["C"]
+            + 0.2 * cues["H"]
+        )
         for _ in range(a_run):
             agent, opponent = rng.randrange(levels), rng.randrange(levels)
             of_policy = policies.setdefault((run, agent), rng.gauss(0, policy))
@@ -43,7 +65,9 @@ def crossed(seed, runs=24, a_run=60, levels=24, spreads=(0.7, 0.4, 0.5, 0.3), po
                 "variant_id": f"v{variant}",
                 "policy": f"{run}/{agent}",
             }
-            p = 1 / (1 + math.exp(-(shift + agents[agent] + opponents[opponent] + of_policy)))
+            p = 1 / (
+                1 + math.exp(-(shift + agents[agent] + opponents[opponent] + of_policy))
+            )
             rows.append({"coop": int(rng.random() < p), **cues, **labels, **groups})
     return rows
 
@@ -69,7 +93,15 @@ def separated(seed, n=60):
     for i in range(n):
         S, C = i % 2, i // 2 % 2
         y = 1 if S and C else int(rng.random() < 0.3)
-        rows.append({"coop": y, "S": S, "C": C, "score": round(rng.gauss(0, 1), 3), "run": i // 4})
+        rows.append(
+            {
+                "coop": y,
+                "S": S,
+                "C": C,
+                "score": round(rng.gauss(0, 1), 3),
+                "run": i // 4,
+            }
+        )
     return rows
 
 

@@ -36,7 +36,9 @@ def grim(_rng: Random, _generous_prob: float, _win_threshold: float) -> Decide:
 
     def decide(obs: Observation) -> Action:
         nonlocal triggered
-        triggered = triggered or (bool(obs.opponent_actions) and obs.opponent_actions[-1] == D)
+        triggered = triggered or (
+            bool(obs.opponent_actions) and obs.opponent_actions[-1] == D
+        )
         return D if triggered else C
 
     return decide

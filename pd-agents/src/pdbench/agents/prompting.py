@@ -41,7 +41,9 @@ def check_template(text: str, allowed: set[str], where: str) -> set[str]:
     return used
 
 
-def check_prompts(prompts: Prompts, spec: LLMSpec, system_name: str, round_name: str) -> None:
+def check_prompts(
+    prompts: Prompts, spec: LLMSpec, system_name: str, round_name: str
+) -> None:
     """Raise a ConfigError where something that the agent is configured to see has no place."""
     used = check_template(prompts.system, STATIC, system_name)
     in_round = check_template(prompts.round, STATIC | PER_ROUND, round_name)
@@ -54,8 +56,10 @@ def check_prompts(prompts: Prompts, spec: LLMSpec, system_name: str, round_name:
     }
     for name, wanted in needed.items():
         if wanted and name not in used | in_round:
-            raise ConfigError(f"{round_name}: placeholder {{{name}}} is missing (here or in the"
-                              f" system prompt); the configuration asks for it")
+            raise ConfigError(
+                f"{round_name}: placeholder {{{name}}} is missing (here or in the"
+                f" system prompt); the configuration asks for it"
+            )
 
 
 def payoff_text(game: Game, seat: Seat) -> str:
@@ -74,10 +78,13 @@ def static_values(
     """The placeholders that stay the same through a match."""
     return {
         "payoff_table": payoff_text(game, seat),
-        "horizon": _horizon_text(horizon) if spec.prompting.reveal_horizon else
-        "You don't know how many rounds there will be.",
+        "horizon": _horizon_text(horizon)
+        if spec.prompting.reveal_horizon
+        else "You don't know how many rounds there will be.",
         "noise": f"With probability {game.noise:g}, an action is flipped before it counts; "
-        "what is reported is what counted." if game.noise else "",
+        "what is reported is what counted."
+        if game.noise
+        else "",
         "persona": prompts.persona.strip(),
         "output_instruction": INSTRUCTIONS[spec.output.format],
     }
@@ -109,5 +116,7 @@ def tidy(text: str) -> str:
 
 def correction(prompt: str, problem: str, attempt: int, instruction: str) -> str:
     """The round's prompt again, with a brief correction for the attempt after an invalid one."""
-    return (f"{prompt}\n\nYour answer number {attempt} could not be read ({problem}). "
-            f"{instruction}")
+    return (
+        f"{prompt}\n\nYour answer number {attempt} could not be read ({problem}). "
+        f"{instruction}"
+    )

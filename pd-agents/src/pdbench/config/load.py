@@ -57,7 +57,9 @@ class ExperimentFile(Strict):
     @model_validator(mode="after")
     def _something_to_play(self) -> "ExperimentFile":
         if not self.conditions and not self.round_robin:
-            raise ValueError("conditions or round_robin: at least one has to say who plays")
+            raise ValueError(
+                "conditions or round_robin: at least one has to say who plays"
+            )
         return self
 
 
@@ -95,8 +97,10 @@ class Condition:
     @property
     def simulated(self) -> bool:
         """Does the mock provider take part?"""
-        return any(isinstance(a.spec, LLMSpec) and a.spec.provider.name == "mock"
-                   for a in self.agents)
+        return any(
+            isinstance(a.spec, LLMSpec) and a.spec.provider.name == "mock"
+            for a in self.agents
+        )
 
     @property
     def asks_models(self) -> bool:
@@ -124,7 +128,9 @@ class Experiment:
         return _snapshot(self.run, self.metrics, self.conditions)
 
 
-def _snapshot(run: RunSettings, metrics: Metrics, conditions: Sequence[Condition]) -> dict:
+def _snapshot(
+    run: RunSettings, metrics: Metrics, conditions: Sequence[Condition]
+) -> dict:
     return {
         "run": run.model_dump(exclude={"output_dir", "replicates"}),
         "metrics": metrics.model_dump(),
@@ -142,8 +148,11 @@ def _snapshot(run: RunSettings, metrics: Metrics, conditions: Sequence[Condition
 
 def snapshot_of(data: dict) -> dict:
     """What a snapshot read from a file gives when it is taken again: itself, if it is one."""
-    again = _snapshot(RunSettings.model_validate(data["run"]),
-                      Metrics.model_validate(data["metrics"]), conditions_of(data))
+    again = _snapshot(
+        RunSettings.model_validate(data["run"]),
+        Metrics.model_validate(data["metrics"]),
+        conditions_of(data),
+    )
     return json.loads(json.dumps(again))
 
 
@@ -156,8 +165,13 @@ def snapshot_sha256(snapshot: dict) -> str:
 def conditions_of(snapshot: dict) -> tuple[Condition, ...]:
     """The conditions that `Experiment.snapshot` was taken of; raises where it holds none."""
     return tuple(
-        Condition(name, Game.model_validate(c["game"]), Horizon.model_validate(c["horizon"]),
-                  _agent_of(c["agent_a"]), _agent_of(c["agent_b"]))
+        Condition(
+            name,
+            Game.model_validate(c["game"]),
+            Horizon.model_validate(c["horizon"]),
+            _agent_of(c["agent_a"]),
+            _agent_of(c["agent_b"]),
+        )
         for name, c in snapshot["conditions"].items()
     )
 
@@ -166,7 +180,9 @@ def _agent_of(data: dict) -> LoadedAgent:
     if "prompting" not in data:
         return LoadedAgent(PolicySpec.model_validate(data), data["label"], None)
     texts = data["prompting"]["texts"]
-    prompting = {name: value for name, value in data["prompting"].items() if name != "texts"}
+    prompting = {
+        name: value for name, value in data["prompting"].items() if name != "texts"
+    }
     paths = dict.fromkeys(("system_prompt", "round_prompt"), "")
     spec = LLMSpec.model_validate(data | {"prompting": prompting | paths})
     return LoadedAgent(spec, data["label"], Prompts(**texts))
@@ -184,18 +200,27 @@ def load_experiment(path: Path) -> Experiment:
     ))  # fmt: skip
     _names_once(conditions, path)
     _labels_mean_one_agent(conditions, path)
-    return Experiment(path, written.run, written.metrics, conditions, _warnings(conditions, path))
+    return Experiment(
+        path, written.run, written.metrics, conditions, _warnings(conditions, path)
+    )
 
 
 def _round_robin(written: ExperimentFile, path: Path) -> list[Condition]:
     """Every pair of the agents listed, each against itself too."""
-    agents = [_agent(node, path, f"round_robin[{i}]")
-              for i, node in enumerate(written.round_robin)]
-    names = [re.sub(r"[^a-z0-9._]+", "-", a.label.lower()).strip("-._") or "agent" for a in agents]
+    agents = [
+        _agent(node, path, f"round_robin[{i}]")
+        for i, node in enumerate(written.round_robin)
+    ]
+    names = [
+        re.sub(r"[^a-z0-9._]+", "-", a.label.lower()).strip("-._") or "agent"
+        for a in agents
+    ]
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise ConfigError(f"{shown(path)}: round_robin[{i}]: is called {agents[i].label!r}, as"
-                              f" round_robin[{names.index(name)}] is; override its label")
+            raise ConfigError(
+                f"{shown(path)}: round_robin[{i}]: is called {agents[i].label!r}, as"
+                f" round_robin[{names.index(name)}] is; override its label"
+            )
     return [
         Condition(f"{names[i][:38]}-vs-{names[j][:38]}", written.game, written.horizon, agents[i],
                   agents[j])
@@ -234,32 +259,44 @@ def _policy_label(spec: PolicySpec) -> str:
     return spec.policy
 
 
-def _resolve(node: dict, path: Path, key: str, chain: tuple[Path, ...]) -> tuple[dict, Path]:
+def _resolve(
+    node: dict, path: Path, key: str, chain: tuple[Path, ...]
+) -> tuple[dict, Path]:
     """The agent's data with overrides applied, and the file to name in a complaint about it."""
     where = f"{shown(path)}: {key}." if key else f"{shown(path)}: "
     if "ref" not in node:
         if node.get("type") not in KINDS:
-            raise ConfigError(f"{where}type: should be policy or llm (or give ref: FILE), found"
-                              f" {brief(node.get('type'))}")
+            raise ConfigError(
+                f"{where}type: should be policy or llm (or give ref: FILE), found"
+                f" {brief(node.get('type'))}"
+            )
         return _anchored(node, path.parent), path
     if extra := sorted(map(str, node.keys() - {"ref", "overrides"})):
-        raise ConfigError(f"{where}{extra[0]}: unknown key beside ref; put it under overrides")
+        raise ConfigError(
+            f"{where}{extra[0]}: unknown key beside ref; put it under overrides"
+        )
     ref, overrides = node["ref"], node.get("overrides") or {}
     if not isinstance(ref, str) or not isinstance(overrides, dict):
         raise ConfigError(f"{where}ref: should be a file name and overrides a mapping")
     target = (path.parent / ref).resolve()
     if target in chain:
-        names = " -> ".join(shown(p) for p in (*chain[chain.index(target):], target))
+        names = " -> ".join(shown(p) for p in (*chain[chain.index(target) :], target))
         raise ConfigError(f"{where}ref: cyclic reference: {names}")
-    data, origin = _resolve(read_mapping(target, f"{where}ref"), target, "", (*chain, target))
+    data, origin = _resolve(
+        read_mapping(target, f"{where}ref"), target, "", (*chain, target)
+    )
     flat = flatten(overrides, leaves(KINDS[data["type"]]), f"{where}overrides")
     own = _anchored(apply({}, flat), path.parent)
     merged = apply(data, {k: _at(own, k) for k in flat})
-    _blame_the_override(data, merged, flat, path, f"{key}.overrides" if key else "overrides")
+    _blame_the_override(
+        data, merged, flat, path, f"{key}.overrides" if key else "overrides"
+    )
     return merged, origin
 
 
-def _blame_the_override(before: dict, after: dict, flat: dict, path: Path, key: str) -> None:
+def _blame_the_override(
+    before: dict, after: dict, flat: dict, path: Path, key: str
+) -> None:
     """Where the referred file is sound and the overrides spoil it, name the overrides."""
     model = KINDS[before["type"]]
     if flat and _is_valid(model, before):
@@ -310,13 +347,16 @@ def _persona(spec: LLMSpec, where: str) -> str:
     if p.persona is None:
         return ""
     if p.personas_dir is None:
-        raise ConfigError(f"{where}: prompting.personas_dir: missing, but persona is"
-                          f" {p.persona!r}")
+        raise ConfigError(
+            f"{where}: prompting.personas_dir: missing, but persona is {p.persona!r}"
+        )
     folder = Path(p.personas_dir)
     known = sorted(f.stem for f in folder.glob("*.md"))
     if p.persona not in known:
-        raise ConfigError(f"{where}: prompting.persona: no persona {p.persona!r} in"
-                          f" {shown(folder)}; known: {', '.join(known) or 'none'}")
+        raise ConfigError(
+            f"{where}: prompting.persona: no persona {p.persona!r} in"
+            f" {shown(folder)}; known: {', '.join(known) or 'none'}"
+        )
     return read_text(folder / f"{p.persona}.md", f"{where}: prompting.persona")
 
 
@@ -324,8 +364,10 @@ def _names_once(conditions: tuple[Condition, ...], path: Path) -> None:
     seen: set[str] = set()
     for i, condition in enumerate(conditions):
         if condition.name in seen:
-            raise ConfigError(f"{shown(path)}: conditions[{i}].name: {condition.name!r} stands"
-                              " twice; names tell conditions apart")
+            raise ConfigError(
+                f"{shown(path)}: conditions[{i}].name: {condition.name!r} stands"
+                " twice; names tell conditions apart"
+            )
         seen.add(condition.name)
 
 
@@ -336,8 +378,10 @@ def _labels_mean_one_agent(conditions: tuple[Condition, ...], path: Path) -> Non
             key = f"conditions[{i}].{seat}"
             known, known_key = first.setdefault(agent.label, (agent, key))
             if known.snapshot() != agent.snapshot():
-                raise ConfigError(f"{shown(path)}: {key}: differs from {known_key} but is also"
-                                  f" called {agent.label!r}; override its label")
+                raise ConfigError(
+                    f"{shown(path)}: {key}: differs from {known_key} but is also"
+                    f" called {agent.label!r}; override its label"
+                )
 
 
 def _warnings(conditions: tuple[Condition, ...], path: Path) -> tuple[str, ...]:

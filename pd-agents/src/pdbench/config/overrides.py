@@ -24,12 +24,16 @@ def leaves(model: type[BaseModel], prefix: str = "") -> list[str]:
     return found
 
 
-def flatten(overrides: dict, known: list[str], where: str, prefix: str = "") -> dict[str, object]:
+def flatten(
+    overrides: dict, known: list[str], where: str, prefix: str = ""
+) -> dict[str, object]:
     """Overrides as {dotted key: value}; a short name is allowed where only one key ends in it."""
     flat: dict[str, object] = {}
     for name, value in overrides.items():
         key = f"{prefix}{name}"
-        if isinstance(value, dict) and any(leaf.startswith(key + ".") for leaf in known):
+        if isinstance(value, dict) and any(
+            leaf.startswith(key + ".") for leaf in known
+        ):
             found = flatten(value, known, where, key + ".")
         else:
             found = {_full_key(key, known, where): value}

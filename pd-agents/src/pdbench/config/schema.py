@@ -20,7 +20,9 @@ Points = tuple[Point, Point]
 class Strict(BaseModel):
     """No unknown keys, no coercion, no infinities."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False
+    )
 
 
 class RunSettings(Strict):
@@ -63,7 +65,9 @@ class Horizon(Strict):
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Horizon":
-        wanted, other = ("n", "stop_prob") if self.type == "fixed" else ("stop_prob", "n")
+        wanted, other = (
+            ("n", "stop_prob") if self.type == "fixed" else ("stop_prob", "n")
+        )
         if getattr(self, wanted) is None:
             raise ValueError(f"a {self.type} horizon needs {wanted}")
         if getattr(self, other) is not None:

@@ -13,8 +13,10 @@ from pdbench.core.types import ConfigError
 
 MOST_BYTES = 1_000_000
 MOST_VALUES = 100_000
-PATTERNS = {NAME: "letters, digits, . _ -, at most 80",
-            URL: "http:// or https:// and a host, without account, key or query"}
+PATTERNS = {
+    NAME: "letters, digits, . _ -, at most 80",
+    URL: "http:// or https:// and a host, without account, key or query",
+}
 
 WANTED = {  # what a value should be, by the kind of error that its schema finds
     "int_type": "a whole number", "int_from_float": "a whole number",
@@ -40,7 +42,9 @@ class _Loader(yaml.SafeLoader):
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, str) and key in seen:
                 line = key_node.start_mark.line + 1
-                raise yaml.MarkedYAMLError(problem=f"key {key!r} stands twice (line {line})")
+                raise yaml.MarkedYAMLError(
+                    problem=f"key {key!r} stands twice (line {line})"
+                )
             seen.add(key if isinstance(key, str) else repr(key))
         return super().construct_mapping(node, deep)
 
@@ -56,15 +60,21 @@ def read_text(path: Path, where: str) -> str:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
-            raise ConfigError(f"{where}: {shown(path)} should be a file of at most"
-                              f" {MOST_BYTES // 1_000_000} MB")
+            raise ConfigError(
+                f"{where}: {shown(path)} should be a file of at most"
+                f" {MOST_BYTES // 1_000_000} MB"
+            )
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ConfigError(f"{where}: file not found: {shown(path)}") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{shown(path)}: not UTF-8 text (byte {error.start})") from None
+        raise ConfigError(
+            f"{shown(path)}: not UTF-8 text (byte {error.start})"
+        ) from None
     except OSError as error:
-        raise ConfigError(f"{where}: can't read {shown(path)}: {error.strerror}") from None
+        raise ConfigError(
+            f"{where}: can't read {shown(path)}: {error.strerror}"
+        ) from None
 
 
 def read_mapping(path: Path, where: str) -> dict:
@@ -72,19 +82,28 @@ def read_mapping(path: Path, where: str) -> dict:
     text = read_text(path, where)
     try:
         if _unfolded(yaml.compose(text, Loader=_Loader), {}) > MOST_VALUES:
-            raise ConfigError(f"{shown(path)}: its aliases (*name) unfold to more than"
-                              f" {MOST_VALUES:,} values; write out what is meant")
+            raise ConfigError(
+                f"{shown(path)}: its aliases (*name) unfold to more than"
+                f" {MOST_VALUES:,} values; write out what is meant"
+            )
         data = yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        at = f"it can't be read at line {mark.line + 1}, column {mark.column + 1}" if mark else (
-            error.problem)
+        at = (
+            f"it can't be read at line {mark.line + 1}, column {mark.column + 1}"
+            if mark
+            else (error.problem)
+        )
         raise ConfigError(f"{shown(path)}: not YAML: {at}") from None
     except (yaml.YAMLError, RecursionError, ValueError):
-        raise ConfigError(f"{shown(path)}: not YAML: signs that don't belong in text, or nested"
-                          " too deeply") from None
+        raise ConfigError(
+            f"{shown(path)}: not YAML: signs that don't belong in text, or nested"
+            " too deeply"
+        ) from None
     if not isinstance(data, dict):
-        raise ConfigError(f"{shown(path)}: a mapping of keys is expected, found {brief(data)}")
+        raise ConfigError(
+            f"{shown(path)}: a mapping of keys is expected, found {brief(data)}"
+        )
     return data
 
 
@@ -93,9 +112,14 @@ def _unfolded(node: yaml.Node | None, known: dict[int, float]) -> float:
     if not isinstance(node, yaml.CollectionNode):
         return 1
     if id(node) not in known:
-        known[id(node)] = math.inf  # until it is known: a node met again below is in itself
-        parts = [part for item in node.value
-                 for part in (item if isinstance(item, tuple) else (item,))]
+        known[id(node)] = (
+            math.inf
+        )  # until it is known: a node met again below is in itself
+        parts = [
+            part
+            for item in node.value
+            for part in (item if isinstance(item, tuple) else (item,))
+        ]
         known[id(node)] = 1 + sum(_unfolded(part, known) for part in parts)
     return known[id(node)]
 
@@ -106,7 +130,9 @@ def brief(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def check[M: BaseModel](model: type[M], data: object, path: Path, prefix: str = "") -> M:
+def check[M: BaseModel](
+    model: type[M], data: object, path: Path, prefix: str = ""
+) -> M:
     """`data` as `model`, or a ConfigError naming `path`, the dotted key and the value."""
     try:
         return model.model_validate(data)
@@ -119,7 +145,9 @@ def check[M: BaseModel](model: type[M], data: object, path: Path, prefix: str = 
 def _sentence(error: Mapping, prefix: str) -> str:
     key = prefix
     for part in error["loc"]:
-        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
+        key += (
+            f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
+        )
     kind, message = error["type"], error["msg"]
     if kind == "missing":
         return f"{key}: missing"

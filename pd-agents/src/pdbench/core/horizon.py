@@ -32,4 +32,6 @@ def rounds(horizon: Horizon, rng: Random) -> Iterator[tuple[int, bool]]:
 
 def length(horizon: Horizon, rng: Random) -> int:
     """The number of rounds that `rounds` will yield."""
-    return horizon.n if horizon.type == "fixed" else sum(1 for _ in rounds(horizon, rng))
+    return (
+        horizon.n if horizon.type == "fixed" else sum(1 for _ in rounds(horizon, rng))
+    )

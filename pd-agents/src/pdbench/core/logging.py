@@ -15,7 +15,9 @@ def duration(seconds: float) -> str:
     s = round(seconds)
     if s < 60:
         return f"{s}s"
-    return f"{s // 60}m{s % 60:02d}s" if s < 3600 else f"{s // 3600}h{s % 3600 // 60:02d}m"
+    return (
+        f"{s // 60}m{s % 60:02d}s" if s < 3600 else f"{s // 3600}h{s % 3600 // 60:02d}m"
+    )
 
 
 class Progress:
@@ -60,11 +62,15 @@ class Progress:
         eta = "unknown" if left is None else duration(left)
         if self._live:
             share = self.done / self.total if self.total else 1
-            text = (f"{self.done:,}/{self.total:,} rounds ({share:.0%}), "
-                    f"{self.matches_done}/{self.matches} matches, "
-                    f"{duration(elapsed)} elapsed, {eta} left")
+            text = (
+                f"{self.done:,}/{self.total:,} rounds ({share:.0%}), "
+                f"{self.matches_done}/{self.matches} matches, "
+                f"{duration(elapsed)} elapsed, {eta} left"
+            )
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
         else:
-            say(f"progress rounds={self.done} total={self.total} matches={self.matches_done}"
-                f" of={self.matches} elapsed_s={elapsed:.1f} eta={eta}")
+            say(
+                f"progress rounds={self.done} total={self.total} matches={self.matches_done}"
+                f" of={self.matches} elapsed_s={elapsed:.1f} eta={eta}"
+            )

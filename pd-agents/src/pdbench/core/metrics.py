@@ -32,7 +32,9 @@ def forgiveness_rate(own: str, other: str) -> float | None:
 
 
 def _rate_after_defection(action: str, own: str, other: str) -> float | None:
-    answers = [mine for mine, before in zip(own[1:], other, strict=False) if before == "D"]
+    answers = [
+        mine for mine, before in zip(own[1:], other, strict=False) if before == "D"
+    ]
     return answers.count(action) / len(answers) if answers else None
 
 
@@ -87,10 +89,12 @@ def _forgiveness(m, _k, _threshold) -> Columns:
 def _gap(m, _k, _threshold) -> Columns:
     played = bool(m[0])  # without a round there is no gap, rather than one of 0
     return {
-        "exploitability_payoff_gap_agent_a":
-            exploitability_payoff_gap(m[2], m[3]) if played else None,
-        "exploitability_payoff_gap_agent_b":
-            exploitability_payoff_gap(m[3], m[2]) if played else None,
+        "exploitability_payoff_gap_agent_a": exploitability_payoff_gap(m[2], m[3])
+        if played
+        else None,
+        "exploitability_payoff_gap_agent_b": exploitability_payoff_gap(m[3], m[2])
+        if played
+        else None,
     }
 
 
@@ -108,7 +112,9 @@ METRICS: dict[str, Callable[[Match, int, float], Columns]] = {
 }
 
 
-def match_metrics(match: Match, names: Sequence[str], k: int, threshold: float) -> Columns:
+def match_metrics(
+    match: Match, names: Sequence[str], k: int, threshold: float
+) -> Columns:
     """The columns of the named metrics for (a_actions, b_actions, a_total, b_total)."""
     columns: Columns = {}
     for name in names:

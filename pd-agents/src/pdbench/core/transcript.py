@@ -40,7 +40,9 @@ class Transcript:
         return _view(*a, *b), _view(*b, *a)
 
 
-def _view(own_actions, own_payoffs, own_totals, actions, payoffs, totals) -> Observation:
+def _view(
+    own_actions, own_payoffs, own_totals, actions, payoffs, totals
+) -> Observation:
     return Observation(own_actions, actions, own_payoffs, own_totals, payoffs, totals)
 
 
@@ -62,7 +64,11 @@ def history_text(obs: Observation, size: int) -> str:
     """The window as lines of text, oldest first."""
     rows = window(obs, size)
     if not rows:
-        return "No rounds to show." if obs.round_index else "No rounds have been played yet."
+        return (
+            "No rounds to show."
+            if obs.round_index
+            else "No rounds have been played yet."
+        )
     return "\n".join(
         f"Round {t}: you played {own} and got {mine:g}; "
         f"the other player played {other} and got {theirs:g}."

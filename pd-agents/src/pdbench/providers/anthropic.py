@@ -12,11 +12,15 @@ class AnthropicProvider:
 
     def __init__(self, provider: Provider) -> None:
         key = api_key(provider)
-        self._headers = {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})
+        self._headers = {"anthropic-version": VERSION} | (
+            {"x-api-key": key} if key else {}
+        )
         self._provider = provider
         self._url = (provider.base_url or ADDRESS).rstrip("/") + "/v1/messages"
 
-    def complete(self, *, system: str, prompt: str, temperature: float, max_tokens: int) -> str:
+    def complete(
+        self, *, system: str, prompt: str, temperature: float, max_tokens: int
+    ) -> str:
         """One message; its text blocks joined."""
         return ask(self._provider, self._url, self._headers, {
             "model": self._provider.model,

@@ -21,7 +21,9 @@ HIDDEN = "***"
 class ProviderClient(Protocol):
     """One model behind some API."""
 
-    def complete(self, *, system: str, prompt: str, temperature: float, max_tokens: int) -> str:
+    def complete(
+        self, *, system: str, prompt: str, temperature: float, max_tokens: int
+    ) -> str:
         """The model's answer as it came, untrimmed, a key in it hidden; "" where it said nothing.
 
         Raises ProviderError where there was no answer at all by the call's deadline.
@@ -42,18 +44,25 @@ def api_key(provider: Provider) -> str | None:
         return None
     key = os.environ.get(variable)
     if not key:
-        raise ConfigError(f"provider.api_key_env: the variable {variable} is not set;"
-                          f" {provider.name} needs it for model {provider.model!r}")
+        raise ConfigError(
+            f"provider.api_key_env: the variable {variable} is not set;"
+            f" {provider.name} needs it for model {provider.model!r}"
+        )
     if not (key.isascii() and key.isprintable() and " " not in key):
-        raise ConfigError(f"provider.api_key_env: what the variable {variable} holds is no key:"
-                          " it has white space or letters beyond ASCII in it")
+        raise ConfigError(
+            f"provider.api_key_env: what the variable {variable} holds is no key:"
+            " it has white space or letters beyond ASCII in it"
+        )
     return key
 
 
 def hide(text: str, key: str | None) -> str:
     """`text` without the key, and without any other secret that the environment names as one."""
-    named = [value for name, value in os.environ.items()
-             if name.upper().endswith(SECRET) and len(value) >= 8]
+    named = [
+        value
+        for name, value in os.environ.items()
+        if name.upper().endswith(SECRET) and len(value) >= 8
+    ]
     for secret in sorted({*named, *([key] if key else [])}, key=len, reverse=True):
         text = _spellings(secret).sub(HIDDEN, text)
     return text
@@ -64,10 +73,22 @@ def _spellings(secret: str) -> re.Pattern:
     """A secret as it is, and as JSON, an address, HTML, Python or base64 may spell it."""
     letters = "".join(map(_spelling, secret))
     # What stands before it in a text shifts its base64 by no, one or two bytes.
-    coded = [base64.b64encode(b"\0" * n + secret.encode()).decode().rstrip("=") for n in range(3)]
-    coded = [text[-(-8 * n // 6):-1] for n, text in enumerate(coded)]
-    return re.compile("|".join([letters, *("".join(map(_spelling, text)) + "(?:[\\w+/=-]|%3D)*"
-                                           for text in coded)]))
+    coded = [
+        base64.b64encode(b"\0" * n + secret.encode()).decode().rstrip("=")
+        for n in range(3)
+    ]
+    coded = [text[-(-8 * n // 6) : -1] for n, text in enumerate(coded)]
+    return re.compile(
+        "|".join(
+            [
+                letters,
+                *(
+                    "".join(map(_spelling, text)) + "(?:[\\w+/=-]|%3D)*"
+                    for text in coded
+                ),
+            ]
+        )
+    )
 
 
 NAMED_IN_HTML = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt"}
@@ -79,15 +100,27 @@ def _spelling(letter: str) -> str:
     pairs = "".join(f"[{x}{x.upper()}]" for x in f"{code:02x}")
     plain = {"+": "[+-]", "/": "[/_]"}.get(letter, re.escape(letter))
     names = f"|{NAMED_IN_HTML[letter]}" if letter in NAMED_IN_HTML else ""
-    return (rf"(?:\\|%(?:25)*5[cC])*(?:{plain}|u00{pairs}|x{pairs}|%(?:25)*{pairs}"
-            f"|&(?:#0*{code}|#[xX]0*{pairs}{names});)")
+    return (
+        rf"(?:\\|%(?:25)*5[cC])*(?:{plain}|u00{pairs}|x{pairs}|%(?:25)*{pairs}"
+        f"|&(?:#0*{code}|#[xX]0*{pairs}{names});)"
+    )
 
 
-def ask(provider: Provider, url: str, headers: dict[str, str], payload: dict,
-        read: Callable[[dict], str]) -> str:
+def ask(
+    provider: Provider,
+    url: str,
+    headers: dict[str, str],
+    payload: dict,
+    read: Callable[[dict], str],
+) -> str:
     """POST `payload` and `read` the answer; ProviderError in one line where that fails."""
-    post = Post(url, headers, json.dumps(payload).encode(), provider.timeout_s,
-                provider.connection_retries)
+    post = Post(
+        url,
+        headers,
+        json.dumps(payload).encode(),
+        provider.timeout_s,
+        provider.connection_retries,
+    )
     with troubles_told(provider):
         return hide(read(json_object(exchange(post))), api_key(provider))
 
@@ -103,14 +136,19 @@ def troubles_told(provider: Provider) -> Iterator[None]:
         # The key is hidden before the words are cut: half a key is no longer found.
         words = shortened(hide(trouble.words, key))
         line = f"provider {provider.name} (provider.model {provider.model!r}{at}): {trouble}"
-        raise ProviderError(hide(line, key) + (f": {words}" if words else "")
-                            + "; the same command resumes") from None
+        raise ProviderError(
+            hide(line, key)
+            + (f": {words}" if words else "")
+            + "; the same command resumes"
+        ) from None
 
 
 def package_missing(name: str) -> ConfigError:
     """What to say where a provider's extra is not installed."""
-    return ConfigError(f"provider.name: {name} needs a package that is not installed; run"
-                       f" `uv sync --extra {name}`")
+    return ConfigError(
+        f"provider.name: {name} needs a package that is not installed; run"
+        f" `uv sync --extra {name}`"
+    )
 
 
 def json_object(body: bytes) -> dict:
@@ -126,8 +164,11 @@ def json_object(body: bytes) -> dict:
     except RecursionError:
         raise Trouble("answered with JSON nested too deeply to be read") from None
     except ValueError:
-        raise Trouble("answered with an empty body" if not body.strip() else
-                      "answered with something that is not JSON, or only its beginning") from None
+        raise Trouble(
+            "answered with an empty body"
+            if not body.strip()
+            else "answered with something that is not JSON, or only its beginning"
+        ) from None
     if not isinstance(data, dict):
         raise Trouble(f"answered with {kind(data)} where a JSON object belongs")
     if data.get("error"):
@@ -137,8 +178,14 @@ def json_object(body: bytes) -> dict:
     return data
 
 
-KINDS = {dict: "an object", list: "a list", str: "a text", float: "a number", bool: "a yes or no",
-         type(None): "nothing"}
+KINDS = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    float: "a number",
+    bool: "a yes or no",
+    type(None): "nothing",
+}
 
 
 def kind(value: object) -> str:
@@ -149,12 +196,17 @@ def kind(value: object) -> str:
 def part[T](value: object, kinds: type[T], where: str) -> T:
     """`value`, if it is of that kind; Trouble names the field otherwise."""
     if not isinstance(value, kinds):
-        raise Trouble(f"answered with {kind(value)} in {where}, where {KINDS[kinds]} belongs")
+        raise Trouble(
+            f"answered with {kind(value)} in {where}, where {KINDS[kinds]} belongs"
+        )
     return value
 
 
 def joined_texts(parts: list, where: str) -> str:
     """The texts of a list of parts; other kinds of parts (reasoning, tools) are no answer."""
     texts = [part(item, dict, f"{where}[{i}]") for i, item in enumerate(parts)]
-    return "".join(part(item.get("text"), str, f"{where}[].text") for item in texts
-                   if item.get("type", "text") in ("text", "output_text"))
+    return "".join(
+        part(item.get("text"), str, f"{where}[].text")
+        for item in texts
+        if item.get("type", "text") in ("text", "output_text")
+    )

@@ -37,7 +37,9 @@ class LiteLLMProvider:
     """Calls `litellm.completion`."""
 
     def __init__(self, provider: Provider) -> None:
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # no fetch at import
+        os.environ.setdefault(
+            "LITELLM_LOCAL_MODEL_COST_MAP", "True"
+        )  # no fetch at import
         try:
             import litellm
         except ImportError:
@@ -50,7 +52,9 @@ class LiteLLMProvider:
         if litellm.client_session is None:
             _rewire(litellm)
 
-    def complete(self, *, system: str, prompt: str, temperature: float, max_tokens: int) -> str:
+    def complete(
+        self, *, system: str, prompt: str, temperature: float, max_tokens: int
+    ) -> str:
         """One chat completion."""
         p = self._provider
         request = {
@@ -74,7 +78,9 @@ class LiteLLMProvider:
                 raise late(p.timeout_s) from None
             if isinstance(content, list):
                 content = joined_texts(content, "choices[0].message.content")
-            return hide(part(content or "", str, "choices[0].message.content"), self._key)
+            return hide(
+                part(content or "", str, "choices[0].message.content"), self._key
+            )
 
     def _content(self, request: dict) -> object:
         _now.provider, _now.trouble = self._provider, None
@@ -84,8 +90,10 @@ class LiteLLMProvider:
             if _now.trouble:
                 raise _now.trouble from None
             status = getattr(error, "status_code", None)
-            raise Trouble("LiteLLM could not make the call or read its answer" + (
-                f" (status {status})" if status else "")) from None
+            raise Trouble(
+                "LiteLLM could not make the call or read its answer"
+                + (f" (status {status})" if status else "")
+            ) from None
 
 
 def _rewire(litellm) -> None:
@@ -95,25 +103,43 @@ def _rewire(litellm) -> None:
     class Wire(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             try:
-                return httpx.Response(200, content=_exchanged(request), request=request,
-                                      headers={"Content-Type": "application/json"})
+                return httpx.Response(
+                    200,
+                    content=_exchanged(request),
+                    request=request,
+                    headers={"Content-Type": "application/json"},
+                )
             except Trouble as trouble:
                 _now.trouble = trouble
                 raise httpx.ConnectError("told elsewhere", request=request) from None
 
     litellm.sync_transport = Wire()
-    litellm.client_session = httpx.Client(transport=litellm.sync_transport, trust_env=False)
+    litellm.client_session = httpx.Client(
+        transport=litellm.sync_transport, trust_env=False
+    )
 
 
-KEPT_BACK = {"host", "content-length", "connection", "accept", "accept-encoding", "content-type",
-             "user-agent", "transfer-encoding"}
+KEPT_BACK = {
+    "host",
+    "content-length",
+    "connection",
+    "accept",
+    "accept-encoding",
+    "content-type",
+    "user-agent",
+    "transfer-encoding",
+}
 
 
 def _exchanged(request) -> bytes:
     p = _now.provider
-    headers = {name: value for name, value in request.headers.items() if name not in KEPT_BACK}
+    headers = {
+        name: value for name, value in request.headers.items() if name not in KEPT_BACK
+    }
     seconds, retries = (p.timeout_s, p.connection_retries) if p else (60.0, 0)
     body = exchange(Post(str(request.url), headers, request.read(), seconds, retries))
     if request.url.path.endswith("/chat/completions"):
-        completion_text(json_object(body))  # in this project's words where it can't be read
+        completion_text(
+            json_object(body)
+        )  # in this project's words where it can't be read
     return body

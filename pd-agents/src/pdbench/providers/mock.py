@@ -33,10 +33,19 @@ STRATEGIES: dict[str, Callable[[Mock, str, Random, int], str]] = {
 class MockProvider:
     """Answers from a table of strategies; `calls` were made before a resumed match stopped."""
 
-    def __init__(self, mock: Mock, answer_format: str, seed: int, calls: int = 0) -> None:
-        self._mock, self._format, self._seed, self.calls = mock, answer_format, seed, calls
+    def __init__(
+        self, mock: Mock, answer_format: str, seed: int, calls: int = 0
+    ) -> None:
+        self._mock, self._format, self._seed, self.calls = (
+            mock,
+            answer_format,
+            seed,
+            calls,
+        )
 
-    def complete(self, *, system: str, prompt: str, temperature: float, max_tokens: int) -> str:
+    def complete(
+        self, *, system: str, prompt: str, temperature: float, max_tokens: int
+    ) -> str:
         """The answer to the next call: a function of the seed, the call's number and the prompt.
 
         A script's lines are given as they stand, whatever the format.

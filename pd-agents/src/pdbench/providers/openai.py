@@ -15,7 +15,9 @@ class OpenAIProvider:
         self._provider = provider
         self._url = (provider.base_url or ADDRESS).rstrip("/") + "/chat/completions"
 
-    def complete(self, *, system: str, prompt: str, temperature: float, max_tokens: int) -> str:
+    def complete(
+        self, *, system: str, prompt: str, temperature: float, max_tokens: int
+    ) -> str:
         """One chat completion."""
         return ask(self._provider, self._url, self._headers, {
             "model": self._provider.model,

@@ -21,10 +21,12 @@ import httpcore
 
 from pdbench import __version__
 
-MOST_BYTES = 2_000_000  # heads included; a model that reasons at length stays below a tenth
-PAUSE_S = 0.5           # before the first retry; doubled before each further one
-BLOCK = 16_384          # bytes between two looks at the clock, in either direction
-QUOTED = 200            # characters of a server's own words in a message
+MOST_BYTES = (
+    2_000_000  # heads included; a model that reasons at length stays below a tenth
+)
+PAUSE_S = 0.5  # before the first retry; doubled before each further one
+BLOCK = 16_384  # bytes between two looks at the clock, in either direction
+QUOTED = 200  # characters of a server's own words in a message
 TRANSIENT = {408, 409, 425, 429}  # and everything from 500 on
 
 
@@ -71,8 +73,10 @@ class _Call(threading.local):
         """`data`, unless it is more than a call may read."""
         self.taken += len(data)
         if self.taken > MOST_BYTES:
-            raise Trouble(f"its answer is longer than {MOST_BYTES // 1_000_000} MB and was not"
-                          " read on")
+            raise Trouble(
+                f"its answer is longer than {MOST_BYTES // 1_000_000} MB and was not"
+                " read on"
+            )
         return data
 
 
@@ -90,13 +94,15 @@ class _Stream(httpcore.NetworkStream):
 
     def write(self, buffer, timeout=None):
         for at in range(0, len(buffer), BLOCK):
-            self._stream.write(buffer[at:at + BLOCK], _call.left())
+            self._stream.write(buffer[at : at + BLOCK], _call.left())
 
     def close(self):
         self._stream.close()
 
     def start_tls(self, ssl_context, server_hostname=None, timeout=None):
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, _call.left()))
+        return _Stream(
+            self._stream.start_tls(ssl_context, server_hostname, _call.left())
+        )
 
     def get_extra_info(self, info):
         return self._stream.get_extra_info(info)
@@ -105,13 +111,21 @@ class _Stream(httpcore.NetworkStream):
 class _Backend(httpcore.NetworkBackend):
     """Connects within the call, however many addresses a name has."""
 
-    def connect_tcp(self, host, port, timeout=None, local_address=None, socket_options=None):
+    def connect_tcp(
+        self, host, port, timeout=None, local_address=None, socket_options=None
+    ):
         addresses = within(_call.left(), lambda: _addresses(host, port))
         for tries_left in range(len(addresses), 0, -1):
             try:
-                return _Stream(httpcore.SyncBackend().connect_tcp(
-                    addresses[-tries_left], port, _call.left() / tries_left, local_address,
-                    socket_options))
+                return _Stream(
+                    httpcore.SyncBackend().connect_tcp(
+                        addresses[-tries_left],
+                        port,
+                        _call.left() / tries_left,
+                        local_address,
+                        socket_options,
+                    )
+                )
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 if tries_left == 1:
                     raise
@@ -173,21 +187,30 @@ def exchange(post: Post) -> bytes:
 
 def _once(post: Post) -> bytes:
     _call.taken = 0
-    headers = {"Content-Type": "application/json", "Accept": "application/json",
-               "Accept-Encoding": "identity", "User-Agent": f"pdbench/{__version__}"}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "User-Agent": f"pdbench/{__version__}",
+    }
     try:
-        with _pool(_proxy(post.url)).stream("POST", post.url, headers=headers | post.headers,
-                                            content=post.body) as response:
+        with _pool(_proxy(post.url)).stream(
+            "POST", post.url, headers=headers | post.headers, content=post.body
+        ) as response:
             body = b"".join(response.iter_stream())
             return _body(response.status, dict(response.headers), body)
     except (httpcore.TimeoutException, TimeoutError):
         raise late(post.seconds) from None
     except httpcore.ProxyError:
-        raise Passing("the proxy that the environment names refused the connection") from None
+        raise Passing(
+            "the proxy that the environment names refused the connection"
+        ) from None
     except httpcore.ConnectError as error:
         raise _no_connection(error) from None
     except (httpcore.NetworkError, httpcore.RemoteProtocolError):
-        raise Passing("the connection broke off, or what came over it is no HTTP") from None
+        raise Passing(
+            "the connection broke off, or what came over it is no HTTP"
+        ) from None
     except (httpcore.UnsupportedProtocol, httpcore.LocalProtocolError, UnicodeError):
         raise Trouble("the address or the key holds what can't be sent") from None
 
@@ -209,8 +232,11 @@ def _no_connection(error: BaseException) -> Trouble:
 def _body(status: int, headers: dict[bytes, bytes], body: bytes) -> bytes:
     fields = {name.lower(): value.decode("latin-1") for name, value in headers.items()}
     if 300 <= status < 400:
-        raise Trouble(f"answered {status}, a redirect, which is not followed; put the right"
-                      " address into provider.base_url", fields.get(b"location", "nowhere"))
+        raise Trouble(
+            f"answered {status}, a redirect, which is not followed; put the right"
+            " address into provider.base_url",
+            fields.get(b"location", "nowhere"),
+        )
     if status != 200:
         why, words = f"answered {status}", _words(body)
         if status in TRANSIENT or status >= 500:
@@ -234,11 +260,11 @@ def _words(body: bytes) -> str:
 
 def shortened(words: str) -> str:
     """A server's words for a line of text: printable, QUOTED characters at most, "" for none."""
-    plain = "".join(x if x.isprintable() else " " for x in words[:10 * QUOTED])
+    plain = "".join(x if x.isprintable() else " " for x in words[: 10 * QUOTED])
     plain = " ".join(plain.split())
     if not plain.strip("{}[] "):
         return ""
-    return plain if len(plain) <= QUOTED else plain[:QUOTED - 3] + "..."
+    return plain if len(plain) <= QUOTED else plain[: QUOTED - 3] + "..."
 
 
 def _seconds(text: str) -> float:
@@ -257,13 +283,26 @@ def _proxy(url: str) -> str | None:
 def _pool(proxy: str | None) -> httpcore.ConnectionPool:
     trusted = ssl.create_default_context()
     trusted.load_verify_locations(certifi.where())
-    settings = {"ssl_context": trusted, "max_connections": None, "keepalive_expiry": 5.0,
-                "network_backend": _Backend()}
+    settings = {
+        "ssl_context": trusted,
+        "max_connections": None,
+        "keepalive_expiry": 5.0,
+        "network_backend": _Backend(),
+    }
     if proxy is None:
         return httpcore.ConnectionPool(**settings)
     if not proxy.startswith(("http://", "https://")):
-        raise Trouble("the environment names a proxy that is neither http:// nor https://")
+        raise Trouble(
+            "the environment names a proxy that is neither http:// nor https://"
+        )
     parts = urlsplit(proxy)
-    account = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
-    return httpcore.HTTPProxy(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}",
-                              proxy_auth=account, **settings)
+    account = (
+        (unquote(parts.username), unquote(parts.password or ""))
+        if parts.username
+        else None
+    )
+    return httpcore.HTTPProxy(
+        f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}",
+        proxy_auth=account,
+        **settings,
+    )

@@ -26,9 +26,19 @@ DEFINITIONS = {
     " below the threshold; mean over the matches that collapsed",
     "Bands over time": "95% score intervals of the share, counted over matches",
 }
-CONDITION_HEAD = tuple(name.replace(" / ", "\N{NBSP}/\N{NBSP}") for name in (
-    "Complete / all", "Rounds", "Share of C: A / B", "Points: A / B", "Retaliation: A / B",
-    "Forgiveness: A / B", "Gap of A", "Collapse"))
+CONDITION_HEAD = tuple(
+    name.replace(" / ", "\N{NBSP}/\N{NBSP}")
+    for name in (
+        "Complete / all",
+        "Rounds",
+        "Share of C: A / B",
+        "Points: A / B",
+        "Retaliation: A / B",
+        "Forgiveness: A / B",
+        "Gap of A",
+        "Collapse",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,11 @@ class Content:
     @property
     def met(self) -> list[str]:
         """Agents with a complete match."""
-        return [a for a in self.agents if any(c.agent == a and c.complete for c in self.cells)]
+        return [
+            a
+            for a in self.agents
+            if any(c.agent == a and c.complete for c in self.cells)
+        ]
 
     @property
     def cooperation(self) -> list[list[float | None]]:
@@ -69,23 +83,32 @@ class Content:
     def simulated(self) -> list[str]:
         """Conditions with rounds in which the mock provider took part."""
         config = self.manifest["config"]["conditions"]
-        return [c["condition"] for c in self.conditions if is_simulated(config[c["condition"]])]
+        return [
+            c["condition"]
+            for c in self.conditions
+            if is_simulated(config[c["condition"]])
+        ]
 
     @property
     def unfinished(self) -> list[MatchRounds]:
         """Matches that are not complete: no mean counts them."""
         return [m for m in self.matches if m.status != "complete"]
 
-    def courses(self, condition: str) -> tuple[list[tables.Course], list[tables.Course]]:
+    def courses(
+        self, condition: str
+    ) -> tuple[list[tables.Course], list[tables.Course]]:
         """Cooperation by round of agent A and of agent B, over the complete matches."""
         return courses(self.matches, condition)
 
 
-def courses(matches: list[MatchRounds], condition: str
-            ) -> tuple[list[tables.Course], list[tables.Course]]:
+def courses(
+    matches: list[MatchRounds], condition: str
+) -> tuple[list[tables.Course], list[tables.Course]]:
     """Cooperation by round of agent A and of agent B, over a condition's complete matches."""
     whole = [m for m in matches if m.condition == condition and m.status == "complete"]
-    return tables.course([m.a_actions for m in whole]), tables.course([m.b_actions for m in whole])
+    return tables.course([m.a_actions for m in whole]), tables.course(
+        [m.b_actions for m in whole]
+    )
 
 
 def read_content(run_dir: Path) -> Content:
@@ -122,15 +145,22 @@ def answer(content: Content) -> str:
     if content.ranking:
         return _best(content.standings)
     if 2 * whole < begun:
-        return (f"Only {whole} of {begun} matches came to their end: little is known of who"
-                " cooperates with whom.")
-    shares = sorted((tables.mean(c.cooperation), c.agent, c.opponent)
-                    for c in content.cells if c.complete)
+        return (
+            f"Only {whole} of {begun} matches came to their end: little is known of who"
+            " cooperates with whom."
+        )
+    shares = sorted(
+        (tables.mean(c.cooperation), c.agent, c.opponent)
+        for c in content.cells
+        if c.complete
+    )
     (low, *least), (high, *most) = shares[0], shares[-1]
     if high - low < 1e-9:
         return f"Every agent cooperated in {percent(high)} of its rounds."
-    return (f"{most[0]} cooperated most, in {percent(high)} of its rounds against {most[1]};"
-            f" {least[0]} least, in {percent(low)} against {least[1]}.")
+    return (
+        f"{most[0]} cooperated most, in {percent(high)} of its rounds against {most[1]};"
+        f" {least[0]} least, in {percent(low)} against {least[1]}."
+    )
 
 
 def state(content: Content) -> str:
@@ -140,8 +170,10 @@ def state(content: Content) -> str:
         return ""
     ended = sum(m.status == "incomplete" for m in content.matches)
     going = sum(m.status == "partial" for m in content.matches)
-    parts = [f"{ended} ended where a model gave no valid answer" if ended else "",
-             f"{going} {'is' if going == 1 else 'are'} still going on" if going else ""]
+    parts = [
+        f"{ended} ended where a model gave no valid answer" if ended else "",
+        f"{going} {'is' if going == 1 else 'are'} still going on" if going else "",
+    ]
     what = " and ".join(filter(None, parts)) or "every match that was begun is complete"
     return f"{status.upper()}: of {count(len(content.matches), 'match', 'matches')}, {what}."
 
@@ -156,12 +188,16 @@ def _best(rows: list[tables.Standing]) -> str:
         return f"No agent stands out: all {len(rows)} earned alike {against}."
     if not near:
         known = f" (95% interval {interval(first.interval)})" if first.interval else ""
-        return (f"{first.agent} earned most {against}: {plain(first.points)} points a"
-                f" round{known}; {others[-1].agent} earned least, {plain(others[-1].points)}.")
+        return (
+            f"{first.agent} earned most {against}: {plain(first.points)} points a"
+            f" round{known}; {others[-1].agent} earned least, {plain(others[-1].points)}."
+        )
     names = [first.agent, *(r.agent for r in near)]
-    return (f"{', '.join(names[:-1])} and {names[-1]} earned most {against}, {plain(first.points)}"
-            f" to {plain(near[-1].points)} points a round, and are not told apart;"
-            f" {others[-1].agent} earned least, {plain(others[-1].points)}.")
+    return (
+        f"{', '.join(names[:-1])} and {names[-1]} earned most {against}, {plain(first.points)}"
+        f" to {plain(near[-1].points)} points a round, and are not told apart;"
+        f" {others[-1].agent} earned least, {plain(others[-1].points)}."
+    )
 
 
 def identity(m: dict, matches: list[MatchRounds]) -> dict[str, str]:
@@ -175,7 +211,9 @@ def identity(m: dict, matches: list[MatchRounds]) -> dict[str, str]:
     return {
         "seed": str(m["seed"]),
         "configuration": m["config_sha256"][:12],
-        "play": hashlib.sha256(play.encode("utf-8", "backslashreplace")).hexdigest()[:12],
+        "play": hashlib.sha256(play.encode("utf-8", "backslashreplace")).hexdigest()[
+            :12
+        ],
         "made by": f"pdbench {m['unproven']['environment']['packages']['pdbench']}",
     }
 
@@ -188,7 +226,10 @@ def facts(content: Content) -> list[tuple[str, str]]:
     return [
         ("Run", m["run_id"]),
         ("Status", m["status"]),
-        ("Complete / all", f"{whole} of {count(len(content.matches), 'match', 'matches')}"),
+        (
+            "Complete / all",
+            f"{whole} of {count(len(content.matches), 'match', 'matches')}",
+        ),
         ("Rounds", f"{sum(len(x.a_actions) for x in content.matches):,}"),
         ("Answers of models", f"{sum(x[2] for x in content.answers):,}"),
         ("Seed", str(m["seed"])),
@@ -200,8 +241,11 @@ def facts(content: Content) -> list[tuple[str, str]]:
 
 def condition_cells(row: dict) -> list[str]:
     """A condition's line in the table of metrics, after its name and agents."""
+
     def both(name: str, say=percent) -> str:
-        return "\N{NBSP}/\N{NBSP}".join(say(row[f"{name}_agent_{seat}"]) for seat in "ab")
+        return "\N{NBSP}/\N{NBSP}".join(
+            say(row[f"{name}_agent_{seat}"]) for seat in "ab"
+        )
 
     collapse = row["time_to_collapse"]
     return [

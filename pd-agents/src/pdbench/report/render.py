@@ -22,8 +22,10 @@ from pdbench.report.content import (
 )
 
 # What turns, hides or ends the text around it.
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-                    "\ufeff\ud800-\udfff]")
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ud800-\udfff]"
+)
 
 
 def clean(value: object) -> object:
@@ -40,9 +42,15 @@ def cell(text: object) -> str:
 
 
 def _environment(finalize, autoescape: bool) -> Environment:
-    env = Environment(loader=PackageLoader("pdbench.report"), autoescape=autoescape,
-                      undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-                      finalize=finalize, keep_trailing_newline=True)
+    env = Environment(
+        loader=PackageLoader("pdbench.report"),
+        autoescape=autoescape,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=finalize,
+        keep_trailing_newline=True,
+    )
     sayings = {"percent": say.percent, "plain": say.plain, "interval": say.interval}
     env.filters |= sayings
     env.globals |= sayings
@@ -67,8 +75,12 @@ def markdown(content: Content) -> str:
 def html(content: Content) -> str:
     """The whole report as one file: no script, nothing fetched."""
     template = _environment(clean, True).get_template("report.html")
-    return template.render(_values(content), colours=COLOURS, figure=_figure(content),
-                           course=lambda row: _course(content, row))
+    return template.render(
+        _values(content),
+        colours=COLOURS,
+        figure=_figure(content),
+        course=lambda row: _course(content, row),
+    )
 
 
 def _figure(content: Content) -> Markup | None:

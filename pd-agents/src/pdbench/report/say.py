@@ -29,7 +29,11 @@ def percent(share: float | None, digits: int = 0) -> str:
 
 def interval(ends: tuple[float, float] | None, digits: int = 2) -> str:
     """ "0.25 to 0.75"."""
-    return NONE if ends is None else f"{plain(ends[0], digits)} to {plain(ends[1], digits)}"
+    return (
+        NONE
+        if ends is None
+        else f"{plain(ends[0], digits)} to {plain(ends[1], digits)}"
+    )
 
 
 def count(number: int, one: str, many: str = "") -> str:

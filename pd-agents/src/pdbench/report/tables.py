@@ -67,8 +67,17 @@ def cells(matches: list[MatchRounds], config: dict) -> list[Cell]:
         for agent, opponent, rows in sides:
             rates = [actions.count("C") / len(actions) for actions, _ in rows]
             points = [total / len(actions) for actions, total in rows]
-            found.append(Cell(name, agent, opponent, rates, points, len(begun),
-                              is_simulated(condition)))
+            found.append(
+                Cell(
+                    name,
+                    agent,
+                    opponent,
+                    rates,
+                    points,
+                    len(begun),
+                    is_simulated(condition),
+                )
+            )
     return found
 
 
@@ -78,7 +87,9 @@ def agents_of(config: dict) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def matrix(found: list[Cell], agents: list[str], field: str) -> list[list[float | None]]:
+def matrix(
+    found: list[Cell], agents: list[str], field: str
+) -> list[list[float | None]]:
     """`field` ("cooperation" or "points") of the row's agent against the column's."""
     return [
         [mean([mean(getattr(c, field)) for c in found
@@ -99,14 +110,20 @@ def all_met_the_same(found: list[Cell], config: dict) -> bool:
     Only complete matches count as meetings, and all under the same game and horizon.
     """
     conditions = list(config["conditions"].values())
-    if any((c["game"], c["horizon"]) != (conditions[0]["game"], conditions[0]["horizon"])
-           for c in conditions):
+    if any(
+        (c["game"], c["horizon"]) != (conditions[0]["game"], conditions[0]["horizon"])
+        for c in conditions
+    ):
         return False
     agents = agents_of(config)
     met = Counter((c.agent, c.opponent) for c in found if c.complete)
     others = {met[a, b] for a in agents for b in agents if a != b}
-    return len(agents) > 1 and len(others) == 1 and 0 not in others and (
-        len({met[a, a] for a in agents}) == 1)
+    return (
+        len(agents) > 1
+        and len(others) == 1
+        and 0 not in others
+        and (len({met[a, a] for a in agents}) == 1)
+    )
 
 
 def standings(found: list[Cell], agents: list[str], seed: int) -> list[Standing]:
@@ -119,13 +136,26 @@ def standings(found: list[Cell], agents: list[str], seed: int) -> list[Standing]
             continue
         ends = bootstrap_interval(_by_condition(whole), seed, agent) if whole else None
         simulated = sum(c.simulated for c in whole or played)
-        result.append(Standing(
-            agent, mean([mean(c.points) for c in whole]), ends,
-            mean([mean(c.cooperation) for c in whole]),
-            *(sum(dict(pairs).values()) for pairs in (
-                [(c.condition, c.complete) for c in played],
-                [(c.condition, c.begun) for c in played])),
-            "" if not simulated else "all" if simulated == len(whole or played) else "some"))
+        result.append(
+            Standing(
+                agent,
+                mean([mean(c.points) for c in whole]),
+                ends,
+                mean([mean(c.cooperation) for c in whole]),
+                *(
+                    sum(dict(pairs).values())
+                    for pairs in (
+                        [(c.condition, c.complete) for c in played],
+                        [(c.condition, c.begun) for c in played],
+                    )
+                ),
+                ""
+                if not simulated
+                else "all"
+                if simulated == len(whole or played)
+                else "some",
+            )
+        )
     return result
 
 
@@ -142,7 +172,9 @@ def _by_condition(found: list[Cell]) -> list[list[list[float]]]:
     return list(groups.values())
 
 
-def bootstrap_interval(conditions: list[list[list[float]]], seed: int, name: str) -> Ends | None:
+def bootstrap_interval(
+    conditions: list[list[list[float]]], seed: int, name: str
+) -> Ends | None:
     """95% percentile interval of the mean over cells of their means.
 
     `conditions` holds, per condition, the agent's one or two cells. Replicates are drawn again
@@ -194,12 +226,18 @@ def course(actions: list[str], most: int = 100) -> list[Course]:
     size = -(-longest // most) or 1
     points = []
     for start in range(0, longest, size):
-        shares = [part.count("C") / len(part)
-                  for part in (x[start:start + size] for x in actions) if part]
+        shares = [
+            part.count("C") / len(part)
+            for part in (x[start : start + size] for x in actions)
+            if part
+        ]
         end = min(start + size, longest)
         n, total = len(shares), sum(shares)
-        points.append(Course((start + 1 + end) / 2, total / n,
-                             wilson(total, n) if n > 1 else None))
+        points.append(
+            Course(
+                (start + 1 + end) / 2, total / n, wilson(total, n) if n > 1 else None
+            )
+        )
     return points
 
 
@@ -207,23 +245,35 @@ def caveats(found: list[Cell], rows: list[Standing], ranking: bool) -> list[str]
     """What a reader must know before quoting a standing."""
     notes = []
     if any(c.complete < c.begun for c in found):
-        notes.append("An agent that often gives no valid answer is seen only in the matches where"
-                     " it gave one.")
+        notes.append(
+            "An agent that often gives no valid answer is seen only in the matches where"
+            " it gave one."
+        )
     if not ranking:
-        notes.append("This is no ranking: the agents did not all meet the same opponents under the"
-                     " same rules, so their points are not to be compared.")
-    played = {r.agent: [c for c in found if c.agent == r.agent and c.complete] for r in rows}
+        notes.append(
+            "This is no ranking: the agents did not all meet the same opponents under the"
+            " same rules, so their points are not to be compared."
+        )
+    played = {
+        r.agent: [c for c in found if c.agent == r.agent and c.complete] for r in rows
+    }
     same = [a for a, own in played.items() if own and min(c.complete for c in own) > 1
             and not _varies(_by_condition(own))]  # fmt: skip
     if same:
-        notes.append(f"No interval for {', '.join(same)}: the points were the same in every"
-                     " replicate.")
+        notes.append(
+            f"No interval for {', '.join(same)}: the points were the same in every"
+            " replicate."
+        )
     sizes = [c.complete for c in found if c.complete]
     if sizes and min(sizes) < 2:
-        notes.append("Some conditions have one complete match: agents in them have no interval.")
+        notes.append(
+            "Some conditions have one complete match: agents in them have no interval."
+        )
     elif sizes and min(sizes) < FEW_REPLICATES:
-        notes.append(f"Some conditions have fewer than {FEW_REPLICATES} complete matches:"
-                     " bootstrap intervals are too narrow there.")
+        notes.append(
+            f"Some conditions have fewer than {FEW_REPLICATES} complete matches:"
+            " bootstrap intervals are too narrow there."
+        )
     return notes
 
 

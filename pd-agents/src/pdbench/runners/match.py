@@ -39,12 +39,19 @@ class Match:
 
     def encoder(self) -> Callable[..., tuple[str, str]]:
         """A function from one of its rounds to the line's text before and after the time."""
-        return line_encoder(self.run_id, self.condition, self.replicate, self.store_prompts,
-                            self.store_raw_responses)
+        return line_encoder(
+            self.run_id,
+            self.condition,
+            self.replicate,
+            self.store_prompts,
+            self.store_raw_responses,
+        )
 
     def length(self) -> int:
         """Rounds it will have, unless a model gives no valid answer."""
-        return horizon.length(self.condition.horizon, stream(self.match_seed, "horizon"))
+        return horizon.length(
+            self.condition.horizon, stream(self.match_seed, "horizon")
+        )
 
 
 @dataclass
@@ -62,7 +69,9 @@ class Recorded:
         """Take in the match's next line; ValueError where it is not the next one."""
         t = record["round_index"]
         if self.finished or t != len(self.a_actions):
-            raise ValueError(f"round_index {t} does not follow round {len(self.a_actions) - 1}")
+            raise ValueError(
+                f"round_index {t} does not follow round {len(self.a_actions) - 1}"
+            )
         self.finished = record["final"]
         for seat, turn in record.get("attempts", {}).items():
             self.calls[seat] += len(turn)
@@ -76,7 +85,9 @@ class Recorded:
                 flipped = record[f"{seat}_flipped"]
                 self.chosen[seat].append(FLIP[action] if flipped else action)
 
-    def grow(self, line: str, final: bool, a: str, b: str, points: tuple, turns: Turns) -> None:
+    def grow(
+        self, line: str, final: bool, a: str, b: str, points: tuple, turns: Turns
+    ) -> None:
         """Take in a line that was just written, without reading it again."""
         self.finished = final
         for seat, turn in zip(SEATS, turns, strict=True):
@@ -122,20 +133,36 @@ def play(
         total_a += points[0]
         total_b += points[1]
         add(a, b, points, total_a, total_b)
-        yield t, final, a, b, points, (total_a, total_b), flipped, (agent_a.turn, agent_b.turn)
+        yield (
+            t,
+            final,
+            a,
+            b,
+            points,
+            (total_a, total_b),
+            flipped,
+            (agent_a.turn, agent_b.turn),
+        )
 
 
 def build_agents(match: Match, recorded: Recorded) -> tuple[Agent, Agent]:
     """Both agents, seeded from the match's streams."""
     a, b = (
-        build_agent(match.condition, seat, match.match_seed, recorded.chosen[seat],
-                    recorded.calls[seat])
+        build_agent(
+            match.condition,
+            seat,
+            match.match_seed,
+            recorded.chosen[seat],
+            recorded.calls[seat],
+        )
         for seat in SEATS
     )
     return a, b
 
 
-def play_recorded(match: Match, recorded: Recorded, write: Callable[[str], None]) -> None:
+def play_recorded(
+    match: Match, recorded: Recorded, write: Callable[[str], None]
+) -> None:
     """Play a match and `write` the lines that rounds.jsonl does not hold yet.
 
     An interrupted match is played again from its start: policies decide anew, models repeat what
@@ -152,9 +179,13 @@ def play_recorded(match: Match, recorded: Recorded, write: Callable[[str], None]
                 recorded.grow(line, final, a, b, points, turns)
                 write(line)
             elif (a, b) != (recorded.a_actions[t], recorded.b_actions[t]):
-                raise RunError(f"rounds.jsonl: round {t + 1} holds {recorded.a_actions[t]}"
-                               f"{recorded.b_actions[t]}, but the configuration plays {a}{b};"
-                               " delete the run folder")
+                raise RunError(
+                    f"rounds.jsonl: round {t + 1} holds {recorded.a_actions[t]}"
+                    f"{recorded.b_actions[t]}, but the configuration plays {a}{b};"
+                    " delete the run folder"
+                )
     except PdbenchError as error:
         name, replicate = match.key
-        raise type(error)(f"condition {name!r} replicate {replicate}: {error}") from None
+        raise type(error)(
+            f"condition {name!r} replicate {replicate}: {error}"
+        ) from None

@@ -95,12 +95,20 @@ def build_agent(
         )
     else:
         provider = (
-            MockProvider(spec.mock, spec.output.format, derive_seed(seed, "mock", seat), calls)
+            MockProvider(
+                spec.mock, spec.output.format, derive_seed(seed, "mock", seat), calls
+            )
             if spec.provider.name == "mock"
             else client(spec.provider)
         )
         agent = LLMAgent(
-            spec, loaded.prompts, provider, condition.game, condition.horizon, seat, recorded
+            spec,
+            loaded.prompts,
+            provider,
+            condition.game,
+            condition.horizon,
+            seat,
+            recorded,
         )
     agent.reset(derive_seed(seed, seat))
     return agent

@@ -24,7 +24,13 @@ from pdbench.core.types import SEATS, PdbenchError, RunError
 from pdbench.runners.match import Match, play
 from pdbench.runners.registry import build_agent
 from pdbench.storage.manifest import FINISHED, MANIFEST, check_outcome
-from pdbench.storage.rounds import AGGREGATES, ROUNDS, check_regular, damaged, parse_line
+from pdbench.storage.rounds import (
+    AGGREGATES,
+    ROUNDS,
+    check_regular,
+    damaged,
+    parse_line,
+)
 from pdbench.storage.schema import MatchRounds
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -56,19 +62,24 @@ class RecordedModel(LLMAgent):
 
     def __init__(self, condition: Condition, seat: str) -> None:
         loaded = getattr(condition, seat)
-        super().__init__(loaded.spec, loaded.prompts, None, condition.game, condition.horizon, seat)
+        super().__init__(
+            loaded.spec, loaded.prompts, None, condition.game, condition.horizon, seat
+        )
         self._seat, self._answers = seat, deque()
 
     def hear(self, record: dict) -> None:
         """Take in what it answered in the round that comes next."""
         attempts = (record.get("attempts") or {}).get(self._seat) or []
-        raw = (record.get("raw_responses") or {}).get(self._seat) or [None] * len(attempts)
+        raw = (record.get("raw_responses") or {}).get(self._seat) or [None] * len(
+            attempts
+        )
         self._answers = deque(zip(attempts, raw, strict=True))
 
     def _ask(self, prompt: str) -> Attempt:
         if not self._answers:
-            raise Disagreement(f"attempts of {self._seat} end before a valid answer or the last"
-                               " retry")
+            raise Disagreement(
+                f"attempts of {self._seat} end before a valid answer or the last retry"
+            )
         attempt, raw = self._answers.popleft()
         if raw is None:
             return Attempt(prompt, "", attempt["action"], attempt["problem"])
@@ -97,8 +108,12 @@ class _Replay:
     def take(self, line: str, number: int) -> None:
         """The match's next line; RunError where it is not what the run gives."""
         if self._status != "partial":
-            raise damaged(self._path, number, f"condition {self._match.key[0]!r} replicate"
-                          f" {self._match.replicate} was over in the round before")
+            raise damaged(
+                self._path,
+                number,
+                f"condition {self._match.key[0]!r} replicate"
+                f" {self._match.replicate} was over in the round before",
+            )
         try:
             if self._models:
                 record = _strict(line, self._path, number)
@@ -108,11 +123,17 @@ class _Replay:
         except Disagreement as error:
             raise damaged(self._path, number, str(error)) from None
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise damaged(self._path, number, "attempts or raw_responses are not as a round"
-                          " has them") from None
+            raise damaged(
+                self._path,
+                number,
+                "attempts or raw_responses are not as a round has them",
+            ) from None
         before, after = self._encode(*played)
-        if not (line.startswith(before) and line.endswith(after)
-                and TIME.fullmatch(line, len(before), len(line) - len(after))):
+        if not (
+            line.startswith(before)
+            and line.endswith(after)
+            and TIME.fullmatch(line, len(before), len(line) - len(after))
+        ):
             _compare(line, f"{before}{ANY_TIME}{after}", self._path, number)
         t, final, _, _, points, _, _, turns = played
         if turns != NO_TURNS:
@@ -131,10 +152,17 @@ class _Replay:
         """The match as far as it was read."""
         x = self._transcript
         ended = self._told(*self._problem) if self._status == "incomplete" else None
-        return MatchRounds(*self._match.key, "".join(x.a_actions), "".join(x.b_actions),
-                           x.a_totals[-1] if x.a_totals else 0.0,
-                           x.b_totals[-1] if x.b_totals else 0.0, self._status,
-                           tuple(self._calls), tuple(self._invalid), ended)
+        return MatchRounds(
+            *self._match.key,
+            "".join(x.a_actions),
+            "".join(x.b_actions),
+            x.a_totals[-1] if x.a_totals else 0.0,
+            x.b_totals[-1] if x.b_totals else 0.0,
+            self._status,
+            tuple(self._calls),
+            tuple(self._invalid),
+            ended,
+        )
 
     def _told(self, t: int, turns) -> dict:
         """Where and how a match ended without a valid answer, for the manifest."""
@@ -172,14 +200,26 @@ def _compare(line: str, expected_line: str, path: Path, number: int) -> None:
             raise damaged(path, number, f"no {name}")
         if name == "timestamp_utc":
             if not TIME.fullmatch(str(record[name])):
-                raise damaged(path, number, f"timestamp_utc is {_short(record[name])}, no time")
-        elif record[name] != value or isinstance(record[name], bool) != isinstance(value, bool):
-            raise damaged(path, number, f"{name} is {_short(record[name])}, but"
-                          f" {REASONS.get(name, 'what belongs here is')} {_short(value)}")
+                raise damaged(
+                    path, number, f"timestamp_utc is {_short(record[name])}, no time"
+                )
+        elif record[name] != value or isinstance(record[name], bool) != isinstance(
+            value, bool
+        ):
+            raise damaged(
+                path,
+                number,
+                f"{name} is {_short(record[name])}, but"
+                f" {REASONS.get(name, 'what belongs here is')} {_short(value)}",
+            )
     if more := sorted(record.keys() - expected.keys()):
         raise damaged(path, number, f"unknown field {more[0]!r}")
-    raise damaged(path, number, "it says what the run gives, but is not written as pdbench writes"
-                  " it (order, spaces, numbers or escapes)")
+    raise damaged(
+        path,
+        number,
+        "it says what the run gives, but is not written as pdbench writes"
+        " it (order, spaces, numbers or escapes)",
+    )
 
 
 def _short(value: object) -> str:
@@ -197,7 +237,9 @@ class _Plan(NamedTuple):
     store: tuple[bool, bool]
 
     def match(self, condition: str, replicate: int) -> Match:
-        return Match(self.run_id, self.conditions[condition], replicate, self.seed, *self.store)
+        return Match(
+            self.run_id, self.conditions[condition], replicate, self.seed, *self.store
+        )
 
 
 def _plan(run_dir: Path, manifest: dict) -> _Plan:
@@ -205,11 +247,18 @@ def _plan(run_dir: Path, manifest: dict) -> _Plan:
     try:
         run = config["run"]
         conditions = {c.name: c for c in conditions_of(config)}
-        return _Plan(run["run_id"], run["seed"], int(manifest["replicates"]), conditions,
-                     (run["store_prompts"], run["store_raw_responses"]))
+        return _Plan(
+            run["run_id"],
+            run["seed"],
+            int(manifest["replicates"]),
+            conditions,
+            (run["store_prompts"], run["store_raw_responses"]),
+        )
     except (ValidationError, AttributeError, KeyError, TypeError, ValueError):
-        raise RunError(f"{run_dir / MANIFEST}: config can't be read as a configuration; restore"
-                       " the file from a copy") from None
+        raise RunError(
+            f"{run_dir / MANIFEST}: config can't be read as a configuration; restore"
+            " the file from a copy"
+        ) from None
 
 
 def read_matches(run_dir: Path, manifest: dict) -> list[MatchRounds]:
@@ -226,11 +275,15 @@ def read_matches(run_dir: Path, manifest: dict) -> list[MatchRounds]:
     head = ""
     try:
         # What is no UTF-8 comes through as half a surrogate pair, which `_compare` refuses.
-        with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        with path.open(
+            encoding="utf-8", errors="surrogateescape", newline="\n"
+        ) as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith("\n"):
                     if over:
-                        raise damaged(path, number, "it has no end, but the run is over")
+                        raise damaged(
+                            path, number, "it has no end, but the run is over"
+                        )
                     break  # torn, or being written
                 if not (head and line.startswith(head)):
                     head = "".join(line.partition(',"round_index":')[:2])
@@ -262,11 +315,18 @@ def _key(line: str, path: Path, number: int, plan: _Plan) -> tuple[str, int]:
         if type(record[name]) is not kind:
             raise damaged(path, number, f"{name} is {_short(record[name])}")
     if record["condition"] not in plan.conditions:
-        raise damaged(path, number, f"condition {_short(record['condition'])} is not in"
-                      f" {MANIFEST}")
+        raise damaged(
+            path,
+            number,
+            f"condition {_short(record['condition'])} is not in {MANIFEST}",
+        )
     if not 0 <= record["replicate"] < plan.replicates:
-        raise damaged(path, number, f"replicate {record['replicate']}, but the run has"
-                      f" {plan.replicates} (from 0)")
+        raise damaged(
+            path,
+            number,
+            f"replicate {record['replicate']}, but the run has"
+            f" {plan.replicates} (from 0)",
+        )
     return record["condition"], record["replicate"]
 
 
@@ -277,13 +337,17 @@ def _check_not_cut(run_dir: Path, matches: list[MatchRounds]) -> None:
 
     there, then = sum(len(m.a_actions) for m in matches), rounds_aggregated(run_dir)
     if then > there:
-        raise RunError(f"{run_dir / ROUNDS}: holds {there} rounds, but {AGGREGATES} was made of"
-                       f" {then}; restore the run from a copy")
+        raise RunError(
+            f"{run_dir / ROUNDS}: holds {there} rounds, but {AGGREGATES} was made of"
+            f" {then}; restore the run from a copy"
+        )
 
 
 def _check_whole(path: Path, plan: _Plan, matches: list[MatchRounds]) -> None:
     over = {(m.condition, m.replicate): m for m in matches if m.status != "partial"}
     for key in ((name, r) for name in plan.conditions for r in range(plan.replicates)):
         if key not in over:
-            raise RunError(f"{path}: condition {key[0]!r} replicate {key[1]} has no end, but the"
-                           " run is said to be over; the same `pdbench run` plays what is missing")
+            raise RunError(
+                f"{path}: condition {key[0]!r} replicate {key[1]} has no end, but the"
+                " run is said to be over; the same `pdbench run` plays what is missing"
+            )

@@ -55,8 +55,14 @@ def plan(experiment: Experiment, replicates: int | None = None) -> list[Match]:
     """All matches in schedule order: conditions as written, replicates within."""
     run = experiment.run
     return [
-        Match(run.run_id, condition, replicate, run.seed, run.store_prompts,
-              run.store_raw_responses)
+        Match(
+            run.run_id,
+            condition,
+            replicate,
+            run.seed,
+            run.store_prompts,
+            run.store_raw_responses,
+        )
         for condition in experiment.conditions
         for replicate in range(replicates or run.replicates)
     ]
@@ -66,26 +72,35 @@ def replicates_note(experiment: Experiment, replicates: int | None) -> str:
     """What asking for so many replicates does to the run that is there; "" where nothing."""
     if not (experiment.run_dir / MANIFEST).exists():
         return ""
-    there, wanted = read_manifest(experiment.run_dir)["replicates"], (
-        replicates or experiment.run.replicates)
+    there, wanted = (
+        read_manifest(experiment.run_dir)["replicates"],
+        (replicates or experiment.run.replicates),
+    )
     has = f"{experiment.run_dir} has {there} of each condition's replicates"
     if there in (0, wanted):
         return ""
     if wanted < there:
         return f"{has}; {wanted} were asked for, but none is removed"
     more = wanted - there
-    return (f"{has}; {more} more of each are added ({more * len(experiment.conditions)} matches),"
-            " the earlier ones stay as they are")
+    return (
+        f"{has}; {more} more of each are added ({more * len(experiment.conditions)} matches),"
+        " the earlier ones stay as they are"
+    )
 
 
 def model_calls(condition: Condition, rounds: int) -> tuple[int, int]:
     """Fewest and most calls to a model (the mock included) that `rounds` rounds can take."""
-    attempts = [a.spec.output.max_retries + 1 for a in condition.agents
-                if isinstance(a.spec, LLMSpec)]
+    attempts = [
+        a.spec.output.max_retries + 1
+        for a in condition.agents
+        if isinstance(a.spec, LLMSpec)
+    ]
     return rounds * len(attempts), rounds * sum(attempts)
 
 
-def read_recorded(path: Path, conditions: Sequence[str]) -> dict[tuple[str, int], Recorded]:
+def read_recorded(
+    path: Path, conditions: Sequence[str]
+) -> dict[tuple[str, int], Recorded]:
     """What rounds.jsonl holds, by match; RunError at the first line that doesn't fit."""
     found: dict[tuple[str, int], Recorded] = {}
     if not path.exists():
@@ -94,15 +109,21 @@ def read_recorded(path: Path, conditions: Sequence[str]) -> dict[tuple[str, int]
         try:
             if record["condition"] not in conditions:
                 raise ValueError(f"unknown condition {record['condition']!r}")
-            found.setdefault((record["condition"], record["replicate"]), Recorded()).add(record)
+            found.setdefault(
+                (record["condition"], record["replicate"]), Recorded()
+            ).add(record)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             why = f"no {error}" if isinstance(error, KeyError) else error
-            raise RunError(f"{path}: line {number} is damaged: {why}; restore the file from a"
-                           " copy, or delete the run folder and run again") from None
+            raise RunError(
+                f"{path}: line {number} is damaged: {why}; restore the file from a"
+                " copy, or delete the run folder and run again"
+            ) from None
     return found
 
 
-def run_experiment(experiment: Experiment, replicates: int | None, jobs: int) -> Outcome:
+def run_experiment(
+    experiment: Experiment, replicates: int | None, jobs: int
+) -> Outcome:
     """Play what is not played yet, then write aggregates and manifest.
 
     Raises ConfigError before anything is written, RunError (a provider that is down, a damaged
@@ -119,7 +140,9 @@ def run_experiment(experiment: Experiment, replicates: int | None, jobs: int) ->
         if removed := cut_torn_end(path):
             say(f"{path}: removed {removed} bytes of an unfinished last line")
         recorded = read_recorded(path, names)
-        todo = [m for m in matches if not recorded.setdefault(m.key, Recorded()).finished]
+        todo = [
+            m for m in matches if not recorded.setdefault(m.key, Recorded()).finished
+        ]
         manifest["replicates"] = max(manifest["replicates"], len(matches) // len(names))
         finished = manifest["status"] in FINISHED and (run_dir / AGGREGATES).exists()
         if todo or not finished:
@@ -142,11 +165,15 @@ def _session(
     try:
         _play_all(matches, recorded, RoundsWriter(run_dir / ROUNDS), jobs)
     finally:
-        unproven["elapsed_s"] = round(unproven["elapsed_s"] + time.monotonic() - start, 3)
+        unproven["elapsed_s"] = round(
+            unproven["elapsed_s"] + time.monotonic() - start, 3
+        )
         write_manifest(run_dir, manifest | {"status": "interrupted"})
 
 
-def _play_all(matches: list[Match], recorded: dict, writer: RoundsWriter, jobs: int) -> None:
+def _play_all(
+    matches: list[Match], recorded: dict, writer: RoundsWriter, jobs: int
+) -> None:
     lengths = {m.key: m.length() for m in matches}
     known = sum(len(recorded[m.key].a_actions) for m in matches)
     progress = Progress(sum(lengths.values()), known, len(matches))

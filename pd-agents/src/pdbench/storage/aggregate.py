@@ -17,8 +17,12 @@ from pdbench.storage.manifest import is_simulated, write_atomically
 from pdbench.storage.rounds import AGGREGATES
 from pdbench.storage.schema import MatchRounds
 
-COUNTED = ("model_calls_agent_a", "model_calls_agent_b", "invalid_answers_agent_a",
-           "invalid_answers_agent_b")  # over all matches: what failed is in them
+COUNTED = (
+    "model_calls_agent_a",
+    "model_calls_agent_b",
+    "invalid_answers_agent_a",
+    "invalid_answers_agent_b",
+)  # over all matches: what failed is in them
 NAMED = ("level", "condition", "replicate", "agent_a", "agent_b", "simulated", "status",
          "replicates", "complete")  # fmt: skip
 
@@ -46,7 +50,9 @@ def match_row(match: MatchRounds, config: dict) -> dict:
         "mean_payoff_agent_a": match.a_total / n if n else None,
         "mean_payoff_agent_b": match.b_total / n if n else None,
     }
-    values = match_metrics(played, metrics["names"], collapse["k"], collapse["threshold"])
+    values = match_metrics(
+        played, metrics["names"], collapse["k"], collapse["threshold"]
+    )
     for i, seat in enumerate(SEATS):
         asks = condition[seat]["type"] == "llm"
         row[f"model_calls_{seat}"] = match.calls[i] if asks else None
@@ -61,13 +67,20 @@ def condition_row(rows: list[dict]) -> dict:
     first, statuses = rows[0], {row["status"] for row in rows}
     worst = next(s for s in ("partial", "incomplete", "complete") if s in statuses)
     complete = [row for row in rows if row["complete"]]
-    result = first | {"level": "condition", "replicate": None, "status": worst,
-                      "replicates": len(rows), "complete": len(complete)}
+    result = first | {
+        "level": "condition",
+        "replicate": None,
+        "status": worst,
+        "replicates": len(rows),
+        "complete": len(complete),
+    }
     for name in first:
         if name == "cooperation_rate_over_time":
             result[name] = mean_series([row[name] for row in complete])
         elif name not in NAMED:
-            result[name] = mean([row[name] for row in (rows if name in COUNTED else complete)])
+            result[name] = mean(
+                [row[name] for row in (rows if name in COUNTED else complete)]
+            )
     return result
 
 
@@ -83,7 +96,9 @@ def mean_series(series: list[list[float]]) -> list[float]:
     return [mean([s[t] for s in series if t < len(s)]) for t in range(longest)]
 
 
-def write_aggregates(run_dir: Path, matches: list[MatchRounds], config: dict) -> pa.Table:
+def write_aggregates(
+    run_dir: Path, matches: list[MatchRounds], config: dict
+) -> pa.Table:
     """Write aggregates.parquet of a run's matches; return the table."""
     rows = [match_row(match, config) for match in matches]
     by_condition: dict[str, list[dict]] = {}
@@ -104,19 +119,33 @@ def rounds_aggregated(run_dir: Path) -> int:
         rows = pq.read_table(path, columns=["level", "rounds"]).to_pylist()
         return int(sum(row["rounds"] for row in rows if row["level"] == "replicate"))
     except (pa.ArrowException, OSError, TypeError, ValueError, KeyError):
-        raise RunError(f"{path}: can't be read; delete it, `pdbench aggregate` writes it"
-                       " anew") from None
+        raise RunError(
+            f"{path}: can't be read; delete it, `pdbench aggregate` writes it anew"
+        ) from None
 
 
 def _table(rows: list[dict]) -> pa.Table:
     if not rows:
         raise RunError("rounds.jsonl holds no whole round yet; nothing to aggregate")
-    text = {"level", "condition", "agent_a", "agent_b", "status", "cooperation_rate_over_time"}
-    kinds = {"replicate": pa.int64(), "replicates": pa.int64(), "complete": pa.int64(),
-             "simulated": pa.bool_()}
+    text = {
+        "level",
+        "condition",
+        "agent_a",
+        "agent_b",
+        "status",
+        "cooperation_rate_over_time",
+    }
+    kinds = {
+        "replicate": pa.int64(),
+        "replicates": pa.int64(),
+        "complete": pa.int64(),
+        "simulated": pa.bool_(),
+    }
     for row in rows:
         if "cooperation_rate_over_time" in row:
-            row["cooperation_rate_over_time"] = json.dumps(row["cooperation_rate_over_time"])
+            row["cooperation_rate_over_time"] = json.dumps(
+                row["cooperation_rate_over_time"]
+            )
     schema = pa.schema([
         (name, pa.string() if name in text else kinds.get(name, pa.float64()))
         for name in rows[0]

@@ -22,12 +22,25 @@ MANIFEST = "run_manifest.json"
 PACKAGES = ("pydantic", "pyyaml", "pandas", "pyarrow", "httpcore", "litellm")
 FINISHED = ("complete", "incomplete")
 STATES = ("running", "interrupted", *FINISHED)
-KEYS = ("schema_version", "run_id", "status", "stamp", "simulated_conditions", "seed",
-        "replicates", "collapse", "config_sha256", "config", "unproven")
+KEYS = (
+    "schema_version",
+    "run_id",
+    "status",
+    "stamp",
+    "simulated_conditions",
+    "seed",
+    "replicates",
+    "collapse",
+    "config_sha256",
+    "config",
+    "unproven",
+)
 OUTCOME_KEYS = ("matches", "incomplete_matches", "rounds", "model_calls")
 TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
 REPORTS = ("report.html", "report.md")
-PARTS = tuple(f"{name}.part" for name in (MANIFEST, AGGREGATES, *REPORTS))  # of a write cut short
+PARTS = tuple(
+    f"{name}.part" for name in (MANIFEST, AGGREGATES, *REPORTS)
+)  # of a write cut short
 FILES = (MANIFEST, ROUNDS, SORTING, AGGREGATES, *REPORTS, *PARTS, ".lock")
 
 
@@ -44,7 +57,9 @@ def write_atomically(path: Path, data: bytes) -> None:
 def write_manifest(run_dir: Path, manifest: dict) -> None:
     """Write the manifest, with the time of this change."""
     unproven = manifest["unproven"] | {"updated_utc": now_utc()}
-    write_atomically(run_dir / MANIFEST, manifest_bytes(manifest | {"unproven": unproven}))
+    write_atomically(
+        run_dir / MANIFEST, manifest_bytes(manifest | {"unproven": unproven})
+    )
 
 
 class Environment(Strict):
@@ -84,11 +99,16 @@ def read_manifest(run_dir: Path) -> dict:
         data = path.read_bytes()
         manifest = json.loads(data)
         config = manifest["config"]
-        copies = {"run_id": config["run"]["run_id"], "seed": config["run"]["seed"],
-                  "collapse": config["metrics"]["collapse"],
-                  "config_sha256": snapshot_sha256(config)}
+        copies = {
+            "run_id": config["run"]["run_id"],
+            "seed": config["run"]["seed"],
+            "collapse": config["metrics"]["collapse"],
+            "config_sha256": snapshot_sha256(config),
+        }
         _disagreement(path, manifest, copies, "its config gives")
-        _disagreement(path, manifest, {"schema_version": SCHEMA_VERSION}, "this version reads")
+        _disagreement(
+            path, manifest, {"schema_version": SCHEMA_VERSION}, "this version reads"
+        )
         if manifest["status"] not in STATES:
             raise ValueError
         _check_keys(path, manifest)
@@ -96,16 +116,21 @@ def read_manifest(run_dir: Path) -> dict:
         if type(manifest["replicates"]) is not int or snapshot_of(config) != config:
             raise ValueError
     except FileNotFoundError:
-        raise RunError(f"{path}: not found; RUN_DIR should be a folder that `pdbench run`"
-                       " wrote") from None
+        raise RunError(
+            f"{path}: not found; RUN_DIR should be a folder that `pdbench run` wrote"
+        ) from None
     except KeyError as error:
         raise RunError(f"{path}: damaged: no {error.args[0]}") from None
     except (ValueError, TypeError, AttributeError, RecursionError):
-        raise RunError(f"{path}: damaged: it is not the JSON that `pdbench run` wrote; restore it"
-                       " from a copy") from None
+        raise RunError(
+            f"{path}: damaged: it is not the JSON that `pdbench run` wrote; restore it"
+            " from a copy"
+        ) from None
     if data != manifest_bytes(manifest):
-        raise RunError(f"{path}: damaged: it is not written as `pdbench run` writes it (a key"
-                       " twice, other spaces or another encoding); restore it from a copy")
+        raise RunError(
+            f"{path}: damaged: it is not written as `pdbench run` writes it (a key"
+            " twice, other spaces or another encoding); restore it from a copy"
+        )
     _check_files(run_dir)
     return manifest
 
@@ -115,8 +140,10 @@ def _check_keys(path: Path, manifest: dict) -> None:
     if missing := sorted(known - manifest.keys()):
         raise KeyError(missing[0])
     if unknown := sorted(manifest.keys() - known):
-        raise RunError(f"{path}: {unknown[0]}: unknown in a run with status"
-                       f" {manifest['status']!r}; restore the file from a copy")
+        raise RunError(
+            f"{path}: {unknown[0]}: unknown in a run with status"
+            f" {manifest['status']!r}; restore the file from a copy"
+        )
 
 
 def _check_files(run_dir: Path) -> None:
@@ -131,13 +158,17 @@ def _disagreement(path: Path, manifest: dict, expected: dict, why: str) -> None:
         if name not in manifest:
             raise RunError(f"{path}: damaged: no {name}")
         if manifest[name] != value:
-            raise RunError(f"{path}: {name} is {_short(manifest[name])}, but {why}"
-                           f" {_short(value)}; restore the file from a copy")
+            raise RunError(
+                f"{path}: {name} is {_short(manifest[name])}, but {why}"
+                f" {_short(value)}; restore the file from a copy"
+            )
 
 
 def is_simulated(condition: dict) -> bool:
     """Does the mock provider take part in a condition of a configuration's snapshot?"""
-    return any(condition[seat].get("provider", {}).get("name") == "mock" for seat in SEATS)
+    return any(
+        condition[seat].get("provider", {}).get("name") == "mock" for seat in SEATS
+    )
 
 
 def outcome_of(matches: list[MatchRounds], config: dict) -> dict:
@@ -157,8 +188,12 @@ def outcome_of(matches: list[MatchRounds], config: dict) -> dict:
 
 def check_outcome(run_dir: Path, manifest: dict, matches: list[MatchRounds]) -> None:
     """RunError where the manifest of a run that is over says something else than its rounds."""
-    _disagreement(run_dir / MANIFEST, manifest, outcome_of(matches, manifest["config"]),
-                  "the rounds give")
+    _disagreement(
+        run_dir / MANIFEST,
+        manifest,
+        outcome_of(matches, manifest["config"]),
+        "the rounds give",
+    )
 
 
 def new_manifest(experiment: Experiment) -> dict:
@@ -213,15 +248,21 @@ def open_manifest(experiment: Experiment) -> dict:
     if run_dir.exists() and not run_dir.is_dir():
         raise ConfigError(f"run.output_dir: {run_dir} is a file; a folder is needed")
     if not (run_dir / MANIFEST).exists():
-        if run_dir.exists() and any(f.name not in (".lock", *PARTS) for f in run_dir.iterdir()):
-            raise ConfigError(f"run.output_dir: {run_dir} holds files but no {MANIFEST}; choose"
-                              " another run.run_id or empty the folder")
+        if run_dir.exists() and any(
+            f.name not in (".lock", *PARTS) for f in run_dir.iterdir()
+        ):
+            raise ConfigError(
+                f"run.output_dir: {run_dir} holds files but no {MANIFEST}; choose"
+                " another run.run_id or empty the folder"
+            )
         return new_manifest(experiment)
     manifest, new = read_manifest(run_dir), new_manifest(experiment)
     if manifest["config_sha256"] != new["config_sha256"]:
         what = "; ".join(_differences(manifest["config"], new["config"])[:3])
-        raise ConfigError(f"{run_dir}: holds a run of another configuration ({what}); choose"
-                          " another run.run_id or delete the folder")
+        raise ConfigError(
+            f"{run_dir}: holds a run of another configuration ({what}); choose"
+            " another run.run_id or delete the folder"
+        )
     return manifest
 
 
@@ -231,7 +272,9 @@ def _differences(old: object, new: object, key: str = "") -> list[str]:
         return [
             line
             for name in names
-            for line in _differences(old.get(name), new.get(name), f"{key}.{name}".lstrip("."))
+            for line in _differences(
+                old.get(name), new.get(name), f"{key}.{name}".lstrip(".")
+            )
         ]
     if old == new:
         return []
@@ -254,6 +297,8 @@ def locked(run_dir: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunError(f"{run_dir}: another process is running here; wait for it or choose"
-                           " another run.run_id") from None
+            raise RunError(
+                f"{run_dir}: another process is running here; wait for it or choose"
+                " another run.run_id"
+            ) from None
         yield

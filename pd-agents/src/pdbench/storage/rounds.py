@@ -32,7 +32,7 @@ class RoundsWriter:
         block = memoryview(lines.encode())
         with self._lock:
             while block:
-                block = block[os.write(self._fd, block):]
+                block = block[os.write(self._fd, block) :]
             if time.monotonic() - self._synced > SYNC_EVERY_S:
                 os.fsync(self._fd)
                 self._synced = time.monotonic()
@@ -81,7 +81,9 @@ def read_rounds(path: Path) -> Iterator[dict]:
             yield parse_line(line, path, number)
 
 
-def parse_line(line: bytes | str, path: Path, number: int, pairs: Callable | None = None) -> dict:
+def parse_line(
+    line: bytes | str, path: Path, number: int, pairs: Callable | None = None
+) -> dict:
     """One line as a dict; RunError names file, line number and what is wrong."""
     try:
         record = json.loads(line, object_pairs_hook=pairs)
@@ -97,8 +99,10 @@ def parse_line(line: bytes | str, path: Path, number: int, pairs: Callable | Non
 def damaged(path: Path, number: int, why: str) -> RunError:
     """The error for one bad line."""
     why = why.replace("\n", " ")
-    return RunError(f"{path}: line {number} is damaged: {why}; restore the file from a copy, or"
-                    " delete the run folder and run again")
+    return RunError(
+        f"{path}: line {number} is damaged: {why}; restore the file from a copy, or"
+        " delete the run folder and run again"
+    )
 
 
 def sort_rounds(path: Path, order: dict[tuple[str, int], int]) -> None:
@@ -115,11 +119,14 @@ def sort_rounds(path: Path, order: dict[tuple[str, int], int]) -> None:
             head, own_form, rest = line.partition(b',"round_index":')
             if not own_form or head not in places:
                 record = parse_line(line, path, number)
-                place, t = order[record["condition"], record["replicate"]], record["round_index"]
+                place, t = (
+                    order[record["condition"], record["replicate"]],
+                    record["round_index"],
+                )
                 if own_form:
                     places[head] = place
             else:
-                place, t = places[head], int(rest[:rest.index(b",")])
+                place, t = places[head], int(rest[: rest.index(b",")])
             entry = (place, t, offset, len(line))
             sorted_so_far = sorted_so_far and (not entries or entries[-1] <= entry)
             entries.append(entry)

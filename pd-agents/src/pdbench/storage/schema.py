@@ -39,8 +39,16 @@ REQUIRED = (
 
 Turns = tuple[Turn | None, Turn | None]
 # t, final, actions of A and B, points, totals, flipped, turns; a pair is A's and B's.
-Round = tuple[int, bool, str | None, str | None, tuple[float | None, float | None],
-              tuple[float, float], tuple[bool, bool], Turns]
+Round = tuple[
+    int,
+    bool,
+    str | None,
+    str | None,
+    tuple[float | None, float | None],
+    tuple[float, float],
+    tuple[bool, bool],
+    Turns,
+]
 
 
 class MatchRounds(NamedTuple):
@@ -81,7 +89,9 @@ def line_encoder(
     Half of the line is the same in all rounds of a match, and most values need no escaping: the
     line is put together as text, several times as fast as a general encoder would.
     """
-    head = _dump({"run_id": run_id, "condition": condition.name, "replicate": replicate})
+    head = _dump(
+        {"run_id": run_id, "condition": condition.name, "replicate": replicate}
+    )
     head = head[:-1] + ',"round_index":'
     names = {"agent_a": condition.agent_a.label, "agent_b": condition.agent_b.label}
     who = "," + _dump(names)[1:-1] + ',"agent_a_action":'
@@ -134,7 +144,9 @@ def _models(turns: Turns, prompts: bool, raw: bool) -> str:
     asked = {seat: turn for seat, turn in zip(SEATS, turns, strict=True) if turn}
     keep = (lambda text: text) if prompts else sha256
     fields: dict[str, object] = {
-        "attempts": {seat: _attempts(turn, keep, prompts) for seat, turn in asked.items()}
+        "attempts": {
+            seat: _attempts(turn, keep, prompts) for seat, turn in asked.items()
+        }
     }
     if raw:
         fields["raw_responses"] = {
@@ -153,7 +165,10 @@ def _models(turns: Turns, prompts: bool, raw: bool) -> str:
 def _attempts(turn: Turn, keep: Callable[[str], str], prompts: bool) -> list[dict]:
     entries = []
     for number, attempt in enumerate(turn.attempts):
-        entry: dict[str, object] = {"action": attempt.action, "problem": attempt.problem}
+        entry: dict[str, object] = {
+            "action": attempt.action,
+            "problem": attempt.problem,
+        }
         if number:
             entry["prompt" if prompts else "prompt_sha256"] = keep(attempt.prompt)
         entries.append(entry)

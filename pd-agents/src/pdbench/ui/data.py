@@ -17,7 +17,9 @@ from pdbench.storage.schema import MatchRounds
 def stamp(run_dir: Path) -> tuple:
     """Changes whenever the run's files do: the key of the viewer's cache."""
     files = (run_dir / ROUNDS, run_dir / "run_manifest.json")
-    return tuple((f.stat().st_mtime_ns, f.stat().st_size) if f.exists() else None for f in files)
+    return tuple(
+        (f.stat().st_mtime_ns, f.stat().st_size) if f.exists() else None for f in files
+    )
 
 
 def load(run_dir: Path) -> tuple[dict, list[MatchRounds]]:
@@ -37,11 +39,16 @@ def headline(match: MatchRounds, config: dict) -> dict:
 def records(run_dir: Path, match: MatchRounds, run_id: str) -> list[dict]:
     """The lines of one match, in the order played."""
     key = {"run_id": run_id, "condition": match.condition, "replicate": match.replicate}
-    head = json.dumps(key, ensure_ascii=False, separators=(",", ":"))[:-1].encode() + b","
+    head = (
+        json.dumps(key, ensure_ascii=False, separators=(",", ":"))[:-1].encode() + b","
+    )
     path = run_dir / ROUNDS
     with path.open("rb") as file:
-        return [parse_line(line, path, number) for number, line in enumerate(file, 1)
-                if line.startswith(head) and line.endswith(b"\n")]
+        return [
+            parse_line(line, path, number)
+            for number, line in enumerate(file, 1)
+            if line.startswith(head) and line.endswith(b"\n")
+        ]
 
 
 def condition_summary(matches: list[MatchRounds], config: dict) -> dict:
@@ -51,8 +58,10 @@ def condition_summary(matches: list[MatchRounds], config: dict) -> dict:
 
 def condition_table(matches: list[MatchRounds], config: dict) -> pd.DataFrame:
     """One row a condition: agents, complete matches, cooperation, points a round."""
-    rows = [condition_summary([m for m in matches if m.condition == name], config)
-            for name in dict.fromkeys(m.condition for m in matches)]
+    rows = [
+        condition_summary([m for m in matches if m.condition == name], config)
+        for name in dict.fromkeys(m.condition for m in matches)
+    ]
     return pd.DataFrame([
         {"Condition": row["condition"], "A": row["agent_a"], "B": row["agent_b"],
          "Complete / all matches": f"{row['complete']} / {row['replicates']}",
@@ -62,7 +71,9 @@ def condition_table(matches: list[MatchRounds], config: dict) -> pd.DataFrame:
     ])  # fmt: skip
 
 
-def match_table(matches: list[MatchRounds], config: dict, seats: dict[str, str]) -> pd.DataFrame:
+def match_table(
+    matches: list[MatchRounds], config: dict, seats: dict[str, str]
+) -> pd.DataFrame:
     """One row a match of a condition: replicate, status, rounds, and per agent C and points."""
     rows = [headline(m, config) for m in matches]
     return pd.DataFrame([
@@ -94,10 +105,14 @@ def timeline(lines: list[dict], seats: dict[str, str]) -> pd.DataFrame:
     ])  # fmt: skip
 
 
-def cumulative(lines: list[dict], seats: dict[str, str], most: int = 1000) -> pd.DataFrame:
+def cumulative(
+    lines: list[dict], seats: dict[str, str], most: int = 1000
+) -> pd.DataFrame:
     """Points so far by round and agent; every n-th round where a match has more than `most`."""
     step = -(-len(lines) // most) or 1
-    kept = [line for i, line in enumerate(lines) if i % step == 0 or i == len(lines) - 1]
+    kept = [
+        line for i, line in enumerate(lines) if i % step == 0 or i == len(lines) - 1
+    ]
     return pd.DataFrame([
         {"round": line["round_index"] + 1, "agent": name, "points": line[f"{seat}_cum_payoff"]}
         for line in kept

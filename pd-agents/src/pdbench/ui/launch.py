@@ -29,7 +29,8 @@ def launch(run_dir: Path, port: int, show: bool) -> None:
         print(shlex.join(line))
         return
     if importlib.util.find_spec("streamlit") is None:
-        raise ConfigError("ui: streamlit is not installed; run `uv sync`, then:"
-                          f" {shlex.join(line)}")
+        raise ConfigError(
+            f"ui: streamlit is not installed; run `uv sync`, then: {shlex.join(line)}"
+        )
     sys.stdout.flush()
     os.execv(line[0], line)

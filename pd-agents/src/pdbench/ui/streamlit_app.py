@@ -46,8 +46,9 @@ def note(words: str, where=st) -> None:
 
 def drawn(spec: dict, words: str) -> None:
     """Show a chart over the whole width, as the report draws it."""
-    st.vega_lite_chart(spec | {"width": "container", "description": words}, theme=None,
-                       width="stretch")
+    st.vega_lite_chart(
+        spec | {"width": "container", "description": words}, theme=None, width="stretch"
+    )
 
 
 def main() -> None:
@@ -87,7 +88,9 @@ def show(run_dir: Path) -> None:
         show_condition(played, manifest, seats)
     else:
         match = next(m for m in played if m.replicate == replicate)
-        note(f"One of {len(played)} matches of this condition: the one that was chosen above")
+        note(
+            f"One of {len(played)} matches of this condition: the one that was chosen above"
+        )
         show_match(run_dir, match, manifest, seats, key)
     footer(manifest, matches)
 
@@ -96,8 +99,10 @@ def show_overview(matches: list, manifest: dict) -> None:
     """Every condition in one table; a click opens it."""
     table = data.condition_table(matches, manifest["config"])
     st.header("All conditions")
-    note("Means over complete matches. A click on a row's left edge opens the condition, "
-         "and there its matches")
+    note(
+        "Means over complete matches. A click on a row's left edge opens the condition, "
+        "and there its matches"
+    )
     st.dataframe(
         table, hide_index=True, key="conditions", width="stretch",
         on_select=lambda: open_condition(table["Condition"].tolist()), selection_mode="single-row",
@@ -117,11 +122,15 @@ def show_condition(matches: list, manifest: dict, seats: dict[str, str]) -> None
     """All replicates of a condition: cooperation over rounds, payoffs, and matches to click."""
     config = manifest["config"]
     row = data.condition_summary(matches, config)
-    for column, (name, value) in zip(st.columns(3), {
-        "Complete / all matches": f"{row['complete']} / {row['replicates']}",
-        "Rounds a match": short(row["rounds"]),
-        "Cooperation, both": percent(row["cooperation_rate"]),
-    }.items(), strict=True):
+    for column, (name, value) in zip(
+        st.columns(3),
+        {
+            "Complete / all matches": f"{row['complete']} / {row['replicates']}",
+            "Rounds a match": short(row["rounds"]),
+            "Cooperation, both": percent(row["cooperation_rate"]),
+        }.items(),
+        strict=True,
+    ):
         column.metric(name, value)
     if row["complete"]:
         st.subheader("Cooperation by round")
@@ -129,7 +138,9 @@ def show_condition(matches: list, manifest: dict, seats: dict[str, str]) -> None
         names = tuple(seats.values())
         drawn(*course_chart(courses(matches, row["condition"]), names, colour, 220))
         st.subheader("Agents")
-        points = {seat: payoff_words(matches, row, seat, manifest["seed"]) for seat in seats}
+        points = {
+            seat: payoff_words(matches, row, seat, manifest["seed"]) for seat in seats
+        }
         per_agent(row, seats, {"Points a round (95% interval)": points})
     st.subheader("Matches")
     note("A click on a row's left edge opens the match")
@@ -155,15 +166,24 @@ def open_match(replicates: list[int]) -> None:
 def payoff_words(matches: list, row: dict, seat: str, seed: int) -> str:
     """An agent's mean points a round over the complete matches, with its interval."""
     whole = [m for m in matches if m.status == "complete"]
-    totals = [(m.a_total if seat == "agent_a" else m.b_total) / len(m.a_actions) for m in whole]
+    totals = [
+        (m.a_total if seat == "agent_a" else m.b_total) / len(m.a_actions)
+        for m in whole
+    ]
     ends = bootstrap_interval([[totals]], seed, f"{row['condition']} {seat}")
     return plain(row[f"mean_payoff_{seat}"]) + (f" ({interval(ends)})" if ends else "")
 
 
-def show_match(run_dir: Path, match, manifest: dict, seats: dict[str, str], key: str) -> None:
+def show_match(
+    run_dir: Path, match, manifest: dict, seats: dict[str, str], key: str
+) -> None:
     """One match: metrics, actions by round, points so far, and what models were asked."""
-    lines = load_records(str(run_dir), match, manifest["run_id"],
-                         f"{key} {match.condition} {match.replicate}")
+    lines = load_records(
+        str(run_dir),
+        match,
+        manifest["run_id"],
+        f"{key} {match.condition} {match.replicate}",
+    )
     if match.status != "complete":
         st.warning(STATUS[match.status])
     panel(data.headline(match, manifest["config"]), seats)
@@ -182,8 +202,11 @@ def header(manifest: dict) -> None:
     """Name and state of the run."""
     st.title(f"Iterated prisoner's dilemma: {cell(manifest['run_id'])}")
     left, right = st.columns([5, 1], vertical_alignment="center")
-    note(f"Status: {cell(manifest['status'])} · seed {manifest['seed']}"
-         f" · updated {cell(manifest['unproven']['updated_utc'])}", left)
+    note(
+        f"Status: {cell(manifest['status'])} · seed {manifest['seed']}"
+        f" · updated {cell(manifest['unproven']['updated_utc'])}",
+        left,
+    )
     right.button("Reload", help="Read the run's files again", width="stretch")
 
 
@@ -191,14 +214,24 @@ def pick(matches: list) -> tuple[str, object]:
     """The pickers; only what has at least one round can be picked."""
     names = list(dict.fromkeys(m.condition for m in matches))
     left, right = st.columns([3, 1])
-    name = left.selectbox("Condition", [ALL, *names], key="condition", on_change=leave_match,
-                          format_func=lambda choice: (
-                              "all conditions" if choice == ALL else choice))
+    name = left.selectbox(
+        "Condition",
+        [ALL, *names],
+        key="condition",
+        on_change=leave_match,
+        format_func=lambda choice: "all conditions" if choice == ALL else choice,
+    )
     if name == ALL:
         return ALL, ALL
     choices = [ALL, *(m.replicate for m in matches if m.condition == name)]
-    replicate = right.selectbox("Match", choices, key="replicate", format_func=lambda choice: (
-        "all replicates" if choice == ALL else f"replicate {choice}"))
+    replicate = right.selectbox(
+        "Match",
+        choices,
+        key="replicate",
+        format_func=lambda choice: (
+            "all replicates" if choice == ALL else f"replicate {choice}"
+        ),
+    )
     return name, replicate
 
 
@@ -209,8 +242,10 @@ def leave_match() -> None:
 
 def seat_names(condition: dict) -> dict[str, str]:
     """Names for charts; A and B tell an agent from itself."""
-    return {seat: f"{seat[-1].upper()}: {condition[seat]['label']}"
-            for seat in ("agent_a", "agent_b")}
+    return {
+        seat: f"{seat[-1].upper()}: {condition[seat]['label']}"
+        for seat in ("agent_a", "agent_b")
+    }
 
 
 def panel(row: dict, seats: dict[str, str]) -> None:
@@ -219,14 +254,25 @@ def panel(row: dict, seats: dict[str, str]) -> None:
     whole = st.columns(4)
     whole[0].metric("Rounds", row["rounds"])
     whole[1].metric("Cooperation, both", percent(row["cooperation_rate"]))
-    whole[2].metric("Collapse at round", short(None if collapse is None else collapse + 1))
+    whole[2].metric(
+        "Collapse at round", short(None if collapse is None else collapse + 1)
+    )
     whole[3].metric("Status", row["status"])
-    per_agent(row, seats, {"Points": {seat: short(row[f"total_payoff_{seat}"]) for seat in seats},
-                           "Points a round": {seat: plain(row[f"mean_payoff_{seat}"])
-                                              for seat in seats}})
+    per_agent(
+        row,
+        seats,
+        {
+            "Points": {seat: short(row[f"total_payoff_{seat}"]) for seat in seats},
+            "Points a round": {
+                seat: plain(row[f"mean_payoff_{seat}"]) for seat in seats
+            },
+        },
+    )
 
 
-def per_agent(row: dict, seats: dict[str, str], more: dict[str, dict[str, str]]) -> None:
+def per_agent(
+    row: dict, seats: dict[str, str], more: dict[str, dict[str, str]]
+) -> None:
     """A table of both agents: the metrics, and `more` by name and seat."""
     st.table({
         "Measure": [*PER_AGENT, *more],
@@ -247,29 +293,49 @@ PER_AGENT = {
 def charts(lines: list[dict], seats: dict[str, str]) -> None:
     """Actions by round, and points so far."""
     st.subheader("Actions by round")
-    drawn(action_chart(data.timeline(window(lines), seats)),
-          "Actions by round of agents A and B")
+    drawn(
+        action_chart(data.timeline(window(lines), seats)),
+        "Actions by round of agents A and B",
+    )
     st.subheader("Cumulative payoffs")
-    drawn(points_chart(data.cumulative(lines, seats), list(seats.values())),
-          "Points so far by round, agent A solid and agent B dashed")
+    drawn(
+        points_chart(data.cumulative(lines, seats), list(seats.values())),
+        "Points so far by round, agent A solid and agent B dashed",
+    )
 
 
 def points_chart(frame, names: list[str]) -> dict:
     """Points so far by round."""
-    legend = {"orient": "top", "direction": "vertical", "title": None, "symbolStrokeWidth": 2,
-              "labelLimit": 300}
+    legend = {
+        "orient": "top",
+        "direction": "vertical",
+        "title": None,
+        "symbolStrokeWidth": 2,
+        "labelLimit": 300,
+    }
     line = {
         "data": {"values": frame.to_dict("records")},
         "mark": {"type": "line", "strokeWidth": 2},
         "encoding": {
-            "x": {"field": "round", "type": "quantitative",
-                  "scale": {"nice": False, "zero": False},
-                  "axis": {"tickMinStep": 1, "tickCount": 8, "grid": False}},
+            "x": {
+                "field": "round",
+                "type": "quantitative",
+                "scale": {"nice": False, "zero": False},
+                "axis": {"tickMinStep": 1, "tickCount": 8, "grid": False},
+            },
             "y": {"field": "points", "type": "quantitative", "title": "points so far"},
-            "color": {"field": "agent", "type": "nominal", "legend": legend,
-                      "scale": {"domain": names, "range": [colour(x) for x in AGENTS]}},
-            "strokeDash": {"field": "agent", "type": "nominal", "legend": legend,
-                           "scale": {"domain": names, "range": [[1, 0], [6, 4]]}},
+            "color": {
+                "field": "agent",
+                "type": "nominal",
+                "legend": legend,
+                "scale": {"domain": names, "range": [colour(x) for x in AGENTS]},
+            },
+            "strokeDash": {
+                "field": "agent",
+                "type": "nominal",
+                "legend": legend,
+                "scale": {"domain": names, "range": [[1, 0], [6, 4]]},
+            },
             "tooltip": [{"field": name} for name in ("round", "agent", "points")],
         },
     }
@@ -280,8 +346,10 @@ def window(lines: list[dict]) -> list[dict]:
     """The rounds that the timeline shows; a slider where there are many."""
     if len(lines) <= WINDOW:
         return lines
-    first = st.slider("First round shown", 1, len(lines) - WINDOW + 1, 1, key="first_round")
-    return lines[first - 1:first - 1 + WINDOW]
+    first = st.slider(
+        "First round shown", 1, len(lines) - WINDOW + 1, 1, key="first_round"
+    )
+    return lines[first - 1 : first - 1 + WINDOW]
 
 
 def action_chart(frame) -> dict:
@@ -292,16 +360,27 @@ def action_chart(frame) -> dict:
         "data": {"values": frame.to_dict("records")},
         "mark": {"type": "rect", "strokeWidth": 1.5},
         "encoding": {
-            "x": {"field": "round", "type": "ordinal", "title": "round",
-                  "axis": {"labelOverlap": True, "labelAngle": 0}},
+            "x": {
+                "field": "round",
+                "type": "ordinal",
+                "title": "round",
+                "axis": {"labelOverlap": True, "labelAngle": 0},
+            },
             "y": {"field": "seat", "type": "nominal", "title": None},
             "yOffset": {"field": "action", "sort": list(ACTIONS)},
-            "color": {"field": "action", "type": "nominal",
-                      "scale": {"domain": seen, "range": [colour(ACTIONS[x]) for x in seen]},
-                      "legend": {"orient": "top", "title": None}},
-            "stroke": {"condition": {"test": "datum.flipped", "value": colour("ink")},
-                       "value": "transparent"},
-            "tooltip": [{"field": x} for x in ("round", "agent", "action", "flipped", "points")],
+            "color": {
+                "field": "action",
+                "type": "nominal",
+                "scale": {"domain": seen, "range": [colour(ACTIONS[x]) for x in seen]},
+                "legend": {"orient": "top", "title": None},
+            },
+            "stroke": {
+                "condition": {"test": "datum.flipped", "value": colour("ink")},
+                "value": "transparent",
+            },
+            "tooltip": [
+                {"field": x} for x in ("round", "agent", "action", "flipped", "points")
+            ],
         },
     }
     return chart([tiles], 150, colour)
@@ -312,8 +391,14 @@ def footer(manifest: dict, matches: list) -> None:
     st.divider()
     config = manifest["config"]["conditions"]
     simulated = {is_simulated(config[m.condition]) for m in matches}
-    stamp = f"{'partly ' if len(simulated) > 1 else ''}{SIMULATED} · " if True in simulated else ""
-    named = (f"{name} {cell(value)}" for name, value in identity(manifest, matches).items())
+    stamp = (
+        f"{'partly ' if len(simulated) > 1 else ''}{SIMULATED} · "
+        if True in simulated
+        else ""
+    )
+    named = (
+        f"{name} {cell(value)}" for name, value in identity(manifest, matches).items()
+    )
     note(" · ".join([f"{stamp}cirrus-bench {VERSION}", *named]))
 
 
@@ -331,14 +416,19 @@ def answers(lines: list[dict], seats: dict[str, str]) -> None:
 def one_turn(line: dict, seat: str) -> None:
     """One model's attempts in one round."""
     kind = "prompts" if "prompts" in line else "prompt_hashes"
-    with st.expander("System prompt" if kind == "prompts" else "System prompt (SHA-256)"):
+    with st.expander(
+        "System prompt" if kind == "prompts" else "System prompt (SHA-256)"
+    ):
         st.code(line[kind]["system"][seat], language=None, wrap_lines=True)
     raw = (line.get("raw_responses") or {}).get(seat)
     for i, attempt in enumerate(line["attempts"][seat]):
         read = attempt["action"] or f"invalid: {attempt['problem']}"
         st.markdown(f"Attempt {i + 1}: **{cell(read)}**")
-        prompt = line[kind]["round"][seat] if i == 0 else (
-            attempt.get("prompt") or attempt.get("prompt_sha256"))
+        prompt = (
+            line[kind]["round"][seat]
+            if i == 0
+            else (attempt.get("prompt") or attempt.get("prompt_sha256"))
+        )
         left, right = st.columns([3, 2])
         note("Prompt" if kind == "prompts" else "Prompt (SHA-256)", left)
         left.code(prompt, language=None, wrap_lines=True)

@@ -40,10 +40,20 @@ paddingTop = "2rem"
 
 
 def _section(scheme: str) -> str:
-    lines = [f'{option} = "{getattr(COLOURS[name], scheme)}"' for option, name in OPTIONS.items()]
+    lines = [
+        f'{option} = "{getattr(COLOURS[name], scheme)}"'
+        for option, name in OPTIONS.items()
+    ]
     series = ", ".join(f'"{getattr(COLOURS[name], scheme)}"' for name in AGENTS)
-    return "\n".join([f"[theme.{scheme}]", *lines, "showWidgetBorder = true",
-                      f"chartCategoricalColors = [{series}]", ""])
+    return "\n".join(
+        [
+            f"[theme.{scheme}]",
+            *lines,
+            "showWidgetBorder = true",
+            f"chartCategoricalColors = [{series}]",
+            "",
+        ]
+    )
 
 
 if __name__ == "__main__":

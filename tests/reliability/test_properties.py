@@ -413,25 +413,28 @@ def test_a_manifest_or_a_last_line_that_was_edited_is_refused_or_read(run, data,
     running = {
         key: whole[key] for key in ("artifact", "identity", "files", "unproven")
     } | {"state": "running"}
-    copy = shutil.copytree(run, run.parents[2] / "copy" / "o" / run.name)
-    if part == "journal":
-        *lines, last = artifacts.read_bytes(run / "journal.jsonl.gz").splitlines(
-            keepends=True
-        )
-        last = utf8(
-            data.draw(altered(json.loads(last)))
-            + data.draw(st.sampled_from(["\n", ""]))
-        )
-        (copy / "journal.jsonl.gz").unlink()
-        (copy / "journal.jsonl").write_bytes(b"".join([*lines, last]))
-        (copy / "manifest.json").write_bytes(artifacts.json_file(running))
-    else:
-        (copy / "manifest.json").write_bytes(
-            utf8(
-                data.draw(altered(running if part == "running" else whole) | HARD_JSON)
-            )
-        )
+    copy = run.parents[2] / "copy" / "o" / run.name
     try:
+        shutil.copytree(run, copy)
+        if part == "journal":
+            *lines, last = artifacts.read_bytes(run / "journal.jsonl.gz").splitlines(
+                keepends=True
+            )
+            last = utf8(
+                data.draw(altered(json.loads(last)))
+                + data.draw(st.sampled_from(["\n", ""]))
+            )
+            (copy / "journal.jsonl.gz").unlink()
+            (copy / "journal.jsonl").write_bytes(b"".join([*lines, last]))
+            (copy / "manifest.json").write_bytes(artifacts.json_file(running))
+        else:
+            (copy / "manifest.json").write_bytes(
+                utf8(
+                    data.draw(
+                        altered(running if part == "running" else whole) | HARD_JSON
+                    )
+                )
+            )
         for command in (
             ("analyze.py", "--verify", "o"),
             ("analyze.py", "--index", "o"),
@@ -443,7 +446,7 @@ def test_a_manifest_or_a_last_line_that_was_edited_is_refused_or_read(run, data,
             assert "Traceback" not in done.stdout + done.stderr
             assert not done.returncode or "error: " in done.stderr
     finally:
-        shutil.rmtree(copy.parents[1])
+        shutil.rmtree(copy.parents[1], ignore_errors=True)
 
 
 # --- what a model says -------------------------------------------------------------------------

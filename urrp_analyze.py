@@ -42,7 +42,13 @@ __all__ = ["classify", "classify_refusal"]
 
 
 def arguments(argv):
-    flags = cli.parser(__doc__.split("\n\n")[0], EXAMPLES, "FILE…", EXITS)
+    flags = cli.parser(
+        "URRP v1.1: from a file of trials to refusal rates, three signatures, and "
+        "what they rest on.",
+        EXAMPLES,
+        "FILE…",
+        EXITS,
+    )
     flags.add_argument(
         "files", metavar="FILE", nargs="*", help="JSONL, plain or gzipped"
     )

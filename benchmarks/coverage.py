@@ -96,7 +96,9 @@ def cover(reps: int) -> Iterator[str]:
 
 
 def main(argv: list[str]) -> None:
-    flags = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    flags = argparse.ArgumentParser(
+        description="How often the 95% interval over bulletins covers, as Markdown."
+    )
     flags.add_argument("--reps", type=int, default=1000, metavar="N")
     args = flags.parse_args(argv)
     for line in cover(args.reps):

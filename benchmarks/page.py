@@ -149,7 +149,7 @@ def page(held: dict[str, list[Figure]], load: float) -> str:
 
 
 def main() -> int:
-    flags = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    flags = argparse.ArgumentParser(description="A page of every benchmark.")
     flags.add_argument(
         "--only",
         choices=PARTS,

@@ -178,7 +178,9 @@ def figures(rounds: int, latency: float) -> Iterator[Figure]:
 
 
 def main() -> int:
-    flags = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    flags = argparse.ArgumentParser(
+        description="Speed of the call layer against the ideal."
+    )
     flags.add_argument("--rounds", type=int, default=3)
     flags.add_argument("--latency", type=float, default=2.0, help="seconds a call")
     flags.add_argument("--json", action="store_true", help="a JSON line each")

@@ -123,7 +123,9 @@ def figures(million: bool) -> Iterator[Figure]:
 
 
 def main() -> int:
-    flags = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    flags = argparse.ArgumentParser(
+        description="How fast and how large urrp_analyze.py is."
+    )
     flags.add_argument(
         "--million", action="store_true", help="also a million trials of 20 models"
     )

@@ -179,7 +179,7 @@ def analyse_study(args, runs) -> cli.Done:
         return ratings.command_export(args, tournament)
     where = places(tournament, args.out)
     imported = (
-        ratings.collect(args.import_ratings, tournament, where[0])
+        ratings.collect(args.import_ratings, tournament, where)
         if args.import_ratings
         else []
     )

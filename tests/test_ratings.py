@@ -424,14 +424,16 @@ def test_a_partial_sheet_counts_what_is_missing_and_a_second_sheet_takes_its_pla
     for row in rows[:10]:
         row |= dict.fromkeys(FAMILIES, "")
     rows[10]["acausal"] = ""
-    lines = r.collect([str(written(tmp_path / "back.csv", rows[:20]))], study, tmp_path)
+    lines = r.collect(
+        [str(written(tmp_path / "back.csv", rows[:20]))], study, [tmp_path]
+    )
     assert lines == ["anna: 9 of 20 policies fully rated"]
     [rater] = r.raters([tmp_path])
     assert (
         rater.statuses == {"ok": 9, "partial": 1, "missing": 10}
         and rater.kind == "person"
     )
-    r.collect([str(written(tmp_path / "back.csv", filled(sheet)))], study, tmp_path)
+    r.collect([str(written(tmp_path / "back.csv", filled(sheet)))], study, [tmp_path])
     assert r.raters([tmp_path])[0].statuses == {"ok": 30, "partial": 0, "missing": 0}
 
 
@@ -485,11 +487,70 @@ def test_a_file_that_is_no_sheet_is_named(sheet, items, tmp_path):
 def test_two_sheets_of_a_person_or_an_empty_sheet_write_nothing(sheet, study, tmp_path):
     sheets = [str(written(tmp_path / f"{n}.csv", filled(sheet))) for n in (1, 2)]
     with pytest.raises(UsageError, match=r"2\.csv: a second sheet of anna"):
-        r.collect(sheets, study, tmp_path / "out")
+        r.collect(sheets, study, [tmp_path / "out"])
     empty = written(tmp_path / "empty.csv", filled(sheet, judge=lambda row, family: ""))
     with pytest.raises(UsageError, match="nothing is rated yet"):
-        r.collect([str(empty)], study, tmp_path / "out")
+        r.collect([str(empty)], study, [tmp_path / "out"])
     assert not (tmp_path / "out").exists()
+
+
+def test_a_text_may_come_back_with_other_line_ends_and_with_no_other_change(
+    cli, folder, tmp_path
+):
+    """Row and item are named; a spreadsheet may also take a first apostrophe for its own."""
+    cli("analyze.py", folder, "--export-ratings", "sheet.csv")
+    rows = filled(tmp_path / "sheet.csv")
+    [at] = [n for n, row in enumerate(rows) if row["text"] == "'" + FORMULA]
+    here, item = rows[at], rows[at]["item"]
+    for changed in (
+        here["text"].replace("alike", "ALIKE"),
+        here["text"].replace("“quoted”", '"quoted"'),
+        here["text"].replace("and more.", "and more!"),
+        here["text"].replace("café", "cafe"),
+        here["text"].replace("like us", "like  us"),
+        here["text"] + " ",
+        "'" + here["text"],
+    ):
+        rows[at] = here | {"text": changed}
+        written(tmp_path / "back.csv", rows)
+        done = cli("analyze.py", folder, "--import-ratings", "back.csv")
+        assert done.returncode == 2
+        assert f"back.csv row {at + 2}: the text is not that of {item}" in done.stderr
+    for same in (
+        here["text"].replace("\n", "\r\n"),
+        here["text"].replace("\n", "\r"),
+        here["text"].removeprefix("'"),
+    ):
+        rows[at] = here | {"text": same}
+        written(tmp_path / "back.csv", rows)
+        done = cli("analyze.py", folder, "--import-ratings", "back.csv")
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_refused_sheet_leaves_nothing_behind_and_the_next_analysis_works(
+    cli, rated, tmp_path
+):
+    """Refused for a row, for nothing rated, or for a name that rates already: a model's, or that
+    of a person whose ratings stand in another folder that the analysis reads."""
+    cli("analyze.py", rated, "--export-ratings", "sheet.csv")
+    rows = filled(tmp_path / "sheet.csv")
+    written(tmp_path / "good.csv", rows)
+    assert cli("analyze.py", rated, "--import-ratings", "good.csv").returncode == 0
+    here = r.items_of(read_study([rated / RUN]))
+    few = [row for row in rows if row["item"] in here]
+    sheets = {
+        "row": (rated, [rows[0] | {"acausal": "maybe"}, *rows[1:]]),
+        "empty": (rated, filled(tmp_path / "sheet.csv", judge=lambda *_: "")),
+        "model": (rated, filled(tmp_path / "sheet.csv", "sim-careful-rater")),
+        "elsewhere": (rated / RUN, few),
+    }
+    for name, (place, sheet) in sheets.items():
+        before = sorted(path for path in rated.rglob("*") if path.is_file())
+        written(tmp_path / f"{name}.csv", sheet)
+        done = cli("analyze.py", place, "--import-ratings", f"{name}.csv")
+        assert done.returncode == 2 and f"{name}.csv" in done.stderr, name
+        assert sorted(path for path in rated.rglob("*") if path.is_file()) == before
+        assert cli("analyze.py", place).returncode == 0, name
 
 
 def test_two_people_adjudicate_through_the_script(cli, folder, tmp_path):

@@ -36,6 +36,7 @@ from common import COMPLETE, UsageError, cli
 from common.artifacts import (
     content_sha256,
     csv_bytes,
+    csv_line,
     json_file,
     read_jsonl,
     sha256,
@@ -331,17 +332,24 @@ def rating_rows(
 
 def raters(places: Sequence[Path]) -> list[Rater]:
     """Everybody who rated: adjudications and people's ratings in the folders `places`."""
-    where, out = {}, []
+    return [rater for rater, _ in _held(places).values()]
+
+
+def _held(
+    places: Sequence[Path], replaced: Collection[Path] = ()
+) -> dict[str, tuple[Rater, Path]]:
+    """{name: (rater, where the ratings are)}. `replaced`: files of people that are not read,
+    because others take their place."""
+    held: dict[str, tuple[Rater, Path]] = {}
     for place in dict.fromkeys(Path(place).resolve() for place in places):
-        for rater, path in (*_models(place), *_people(place)):
-            if rater.name in where:
+        for rater, path in (*_models(place), *_people(place, replaced)):
+            if rater.name in held:
                 raise UsageError(
-                    f"{path} and {where[rater.name]}: both hold ratings by "
+                    f"{path} and {held[rater.name][1]}: both hold ratings by "
                     f"{rater.name}; move one of them away"
                 )
-            where[rater.name] = path
-            out.append(rater)
-    return out
+            held[rater.name] = rater, path
+    return held
 
 
 def _models(place: Path) -> Iterator[tuple[Rater, Path]]:
@@ -405,8 +413,8 @@ PERSON = record(
 )
 
 
-def _people(place: Path) -> Iterator[tuple[Rater, Path]]:
-    for path in sorted((place / PEOPLE).glob("*.json")):
+def _people(place: Path, replaced: Collection[Path]) -> Iterator[tuple[Rater, Path]]:
+    for path in sorted({*(place / PEOPLE).glob("*.json")} - {*replaced}):
         data = read(path, PERSON, "import the sheet again, or move the file away")
         missing = [list(row.values()).count(None) for row in data["labels"].values()]
         yield (
@@ -495,10 +503,10 @@ def read_sheet(file: Path, items: Mapping[str, Item]) -> tuple[str, dict[str, La
             raise UsageError(
                 f"{where}: item {item!r} stands there twice; keep one of the rows"
             )
-        if _letters(row["text"]) != _letters(items[item].text):
+        if not _is_text_of(items[item], row["text"]):
             raise UsageError(
-                f"{where}: the text is not that of {item}; sort whole rows only, or "
-                "start from the exported sheet"
+                f"{where}: the text is not that of {item}, letter by letter; sort whole "
+                "rows only, or start from the exported sheet"
             )
         labels[item] = {
             family: _answer(where, family, row[family]) for family in FAMILIES
@@ -507,7 +515,7 @@ def read_sheet(file: Path, items: Mapping[str, Item]) -> tuple[str, dict[str, La
 
 
 def _table(file: Path) -> list[dict[str, str]]:
-    """The rows below the names of the columns, cells without blanks around them."""
+    """The rows below the names of the columns."""
     try:
         lines = csv.reader(
             io.StringIO(file.read_bytes().decode("utf-8-sig"), newline=""), strict=True
@@ -525,15 +533,23 @@ def _table(file: Path) -> list[dict[str, str]]:
             f"{file} row 1: no column {missing[0]!r}; keep the columns of the "
             "exported sheet, with commas between them"
         )
-    return [
-        dict(zip(head, [*map(str.strip, row), *[""] * len(head)], strict=False))
-        for row in rows
-    ]
+    return [_cells(head, row) for row in rows]
 
 
-def _letters(text: str) -> str:
-    """What every spreadsheet leaves of a text."""
-    return re.sub(r"[^a-z0-9]", "", text.lower())
+def _cells(head: Sequence[str], row: Sequence[str]) -> dict[str, str]:
+    """{column: cell}, without blanks around it, save in the text: they belong to it."""
+    padded = [*row, *[""] * len(head)]
+    cells = dict(zip(head, padded, strict=False))
+    stripped = {name: cell.strip() for name, cell in cells.items()}
+    return stripped | {"text": cells["text"]}
+
+
+def _is_text_of(item: Item, cell: str) -> bool:
+    """Whether a cell holds the text of `item` as it was exported. A spreadsheet may change how its
+    lines end, and take an apostrophe before it for a mark of its own."""
+    [[exported]] = csv.reader(io.StringIO(csv_line([item.text]), newline=""))
+    lines = exported.removeprefix("'").splitlines()
+    return cell.removeprefix("'").splitlines() == lines
 
 
 def _answer(where: str, family: str, value: str) -> bool | None:
@@ -545,9 +561,10 @@ def _answer(where: str, family: str, value: str) -> bool | None:
     return ANSWERS[value.lower()]
 
 
-def collect(files: Iterable[str], study: Study, target: Path) -> list[str]:
-    """Check all sheets, then keep the ratings beside the analysis; one sentence for each rater."""
-    items, sheets = items_of(study), {}
+def collect(files: Iterable[str], study: Study, where: Sequence[Path]) -> list[str]:
+    """Check all sheets, then keep the ratings beside the analysis; one sentence for each rater.
+    `where`: the folder of the analysis, then the others whose ratings it reads."""
+    items, sheets, kept = items_of(study), {}, {}
     for file in dict.fromkeys(files):
         rater, labels = read_sheet(Path(file), items)
         if rater in sheets:
@@ -561,20 +578,29 @@ def collect(files: Iterable[str], study: Study, target: Path) -> list[str]:
                 f"{file}: nothing is rated yet; write yes or no into the columns of "
                 "the families"
             )
-        sheets[rater] = labels
-    (target / PEOPLE).mkdir(parents=True, exist_ok=True)
+        sheets[rater] = file, labels
+        kept[rater] = where[0].resolve() / PEOPLE / _file_name(rater)
+    held = _held(where, kept.values())
+    for rater, (file, _) in sheets.items():
+        if rater in held:
+            raise UsageError(
+                f"{file}: ratings by {rater} are in {held[rater][1]} already; write "
+                "another name into the sheet, or move those away"
+            )
     lines = []
-    for rater, labels in sheets.items():
-        plain = "".join(
-            c if c.isascii() and c.isalnum() else "-" for c in rater.lower()
-        )[:40]
-        write_atomic(
-            target / PEOPLE / f"{plain}-{sha256(rater)[:6]}.json",
-            json_file({"artifact": PEOPLE, "rater": rater, "labels": labels}),
-        )
+    for rater, (_, labels) in sheets.items():
+        kept[rater].parent.mkdir(parents=True, exist_ok=True)
+        data = {"artifact": PEOPLE, "rater": rater, "labels": labels}
+        write_atomic(kept[rater], json_file(data))
         full = sum(None not in row.values() for row in labels.values())
         lines.append(f"{rater}: {full} of {len(labels)} policies fully rated")
     return lines
+
+
+def _file_name(rater: str) -> str:
+    """Of the file that keeps a person's ratings: what any file system takes, and a hash."""
+    plain = re.sub("[^a-z0-9]", "-", rater.lower())
+    return f"{plain[:40]}-{sha256(rater)[:6]}.json"
 
 
 def command_export(args, study: Study) -> cli.Done:

@@ -300,17 +300,25 @@ def answers_of(logs: Mapping[str, Any], trials: Mapping[str, oneshot.Trial]) -> 
         if sample.id not in trials:
             raise UsageError(f"{path}: {sample.id} is no trial of this design")
         request = trials[sample.id].request
-        for call in (event for event in sample.events if event.event == "model"):
-            if [
-                {"role": message.role, "content": message.text}
-                for message in call.input
-            ] != messages(request):
+        calls = [event for event in sample.events if event.event == "model"]
+        for call in calls:
+            if sent(call) != messages(request):
                 raise UsageError(f"{path}: {sample.id} was asked in other words")
         reply = (
             wire.Reply("provider_error") if sample.error else reply_of(sample.output)
         )
+        if not calls and reply.outcome not in wire.UNANSWERED:
+            raise UsageError(
+                f"{path}: {sample.id} has an answer, and no record of what was sent "
+                "(model events); give the log as Inspect wrote it"
+            )
         answers.read[sample.id] = Logged(reply, request.sha256())
     return answers
+
+
+def sent(call) -> list[dict[str, str]]:
+    """What Inspect's record of a call says was sent, as role and content."""
+    return [{"role": message.role, "content": message.text} for message in call.input]
 
 
 def arguments(argv):

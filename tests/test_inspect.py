@@ -25,13 +25,15 @@ ODD = {
     "fewer": {"limit": 30},
     "words": {"system_message": "Hurry.", "limit": 1},
 }
-# {folder: the logs that are read into it}; "changed" is the first log, made with other prompts.
+# {folder: the logs that are read into it}; "changed" is the first log, made with other prompts;
+# "silent" that of the lever study, without what was sent.
 READ = {
     **{f"{study}-again": [study] for study in STUDIES},
     "fewer": ["fewer"],
     "twice": ["twice"],
     "words": ["words"],
     "changed": ["changed"],
+    "silent": ["silent"],
     "none": ["none"],
     "designs": ["2x2", "twin"],
 }
@@ -80,12 +82,15 @@ def read(folder, paths):
 
 logs = {key: run(*job) for key, job in jobs.items()}
 paths = {key: log.location for key, log in logs.items()} | {
-    "changed": "changed.eval", "none": "none.eval"}
+    "changed": "changed.eval", "silent": "silent.eval", "none": "none.eval"}
 shown = {key: (log.eval.dataset.sample_ids, {
     metric.name: metric.value for metric in log.results.scores[0].metrics.values()})
     for key, log in logs.items()}
 logs["2x2"].eval.metadata["study"]["prompts"]["cirrus24/round_1.md"] = "0" * 64
 write_eval_log(logs["2x2"], "changed.eval")
+for sample in logs["lever"].samples:
+    sample.events = [event for event in sample.events if event.event != "model"]
+write_eval_log(logs["lever"], "silent.eval")
 made = {folder: read(folder, [paths[key] for key in keys]) for folder, keys in folders.items()}
 print(json.dumps([shown, made]))
 """
@@ -229,6 +234,7 @@ def test_a_server_called_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_pa
     [
         ("twice", "was asked twice"),
         ("words", "was asked in other words"),
+        ("silent", "has an answer, and no record of what was sent"),
         ("changed", "prompts.cirrus24/round_1.md was"),
         ("none", "none.eval: no log of Inspect"),
         ("designs", 'config.design was "twin" and is null: another design'),

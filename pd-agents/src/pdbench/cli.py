@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from pdbench.core.secrets import hide
 from pdbench.core.types import ConfigError, Interrupted, PdbenchError, RunError
 
 app = typer.Typer(
@@ -274,8 +275,9 @@ def _usage(error: Any) -> str:
 
 
 def _unexpected(error: Exception) -> Said:
-    traceback.print_exc()
-    return Said({}, "", PdbenchError(f"unexpected {type(error).__name__}: {error}"))
+    print(hide(traceback.format_exc()), file=sys.stderr)
+    words = hide(f"unexpected {type(error).__name__}: {error}")
+    return Said({}, "", PdbenchError(words))
 
 
 if __name__ == "__main__":

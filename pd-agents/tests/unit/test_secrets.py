@@ -1,15 +1,18 @@
 """A key is taken out of a server's words in every spelling, and before the words are cut."""
 
 import base64
+import html
 import json
 from urllib.parse import quote
 
 import pytest
 
+from conftest import pair
 from hostile import Hostile, http, once, serving
 from pdbench.config.schema import Provider
+from pdbench.core.secrets import hide
 from pdbench.core.types import ProviderError
-from pdbench.providers.base import ask, hide
+from pdbench.providers.base import ask
 
 KEY = 'sk-or/v1+"Ab9\\_cd.Ef=ghijklmnopqrstuvwxyz'
 
@@ -46,6 +49,23 @@ SPELLINGS = {
     "base64 of a header": based(KEY, b"Authorization: Bearer "),
     "base64, for addresses": based(KEY).replace("+", "-").replace("/", "_").rstrip("="),
     "base64, percent": quote(based(KEY), safe=""),
+    "HTML twice": html.escape(html.escape(KEY)),
+    "HTML as Go writes JSON": html.escape(KEY).replace("&", "\\u0026"),
+    "hexadecimal": KEY.encode().hex(),
+    "hexadecimal, capitals": KEY.encode().hex().upper(),
+}
+# A text may be cut before it comes here. What is left of the key in it, spelled as above.
+PIECES = {
+    "verbatim": str,
+    "JSON": lambda piece: json.dumps(piece)[1:-1],
+    "JSON, every letter": lambda piece: "".join(f"\\u{ord(x):04x}" for x in piece),
+    "percent": lambda piece: quote(piece, safe=""),
+    "percent twice": lambda piece: quote(quote(piece, safe=""), safe=""),
+    "HTML": html.escape,
+    "hexadecimal": lambda piece: piece.encode().hex(),
+    "base64": based,
+    "base64, one before": lambda piece: based(piece, b":"),
+    "base64, two before": lambda piece: based(piece, b"me"),
 }
 
 
@@ -104,3 +124,28 @@ def test_it_is_hidden_before_a_server_s_words_are_cut(
 def test_other_texts_stay_as_they_are():
     text = "a key is no sk-or, nor is sk-or/v1 alone; 100%25 \\u0041 &#65;"
     assert hide(text, KEY) == text
+
+
+@pytest.mark.parametrize("spelling", PIECES)
+@pytest.mark.parametrize("cut", [slice(0, 15), slice(15, None), slice(10, 25)])
+def test_a_piece_of_it_is_hidden_too(spelling, cut):
+    left = hide(PIECES[spelling](KEY[cut]), KEY)
+    assert "***" in left
+    assert len(left.rstrip("=")) <= len("***") + 4  # base64 of what stands beside it
+
+
+def test_it_is_in_no_traceback(experiment, pdbench, monkeypatch):
+    """An unexpected fault is told with what was sent, whatever its variable is called."""
+
+    def fault(post):
+        raise RuntimeError(f"{post.headers} {KEY.encode().hex()}")
+
+    monkeypatch.setenv("MY_ACCOUNT", KEY)
+    monkeypatch.setattr("pdbench.providers.base.exchange", fault)
+    provider = {"name": "openai", "model": "m", "api_key_env": "MY_ACCOUNT"}
+    path = experiment([pair("x", {"provider": provider}, "TFT")])
+    for flags in ([], ["--json"]):
+        code, out, err = pdbench("run", path, *flags)
+        assert code == 1
+        assert "RuntimeError: {'Authorization': 'Bearer ***'} ***" in err
+        assert leaks(out + err) < 6

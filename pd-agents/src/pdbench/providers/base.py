@@ -1,21 +1,17 @@
 """What every provider offers, how replies are read, and how troubles are told."""
 
-import base64
 import json
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Protocol
 
 from pdbench.config.schema import Provider
+from pdbench.core.secrets import KEYS, hide
 from pdbench.core.types import ConfigError, ProviderError
 from pdbench.providers.wire import Post, Trouble, exchange, shortened
 
 USUAL_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
-HIDDEN = "***"
 
 
 class ProviderClient(Protocol):
@@ -53,57 +49,8 @@ def api_key(provider: Provider) -> str | None:
             f"provider.api_key_env: what the variable {variable} holds is no key:"
             " it has white space or letters beyond ASCII in it"
         )
+    KEYS.add(key)
     return key
-
-
-def hide(text: str, key: str | None) -> str:
-    """`text` without the key, and without any other secret that the environment names as one."""
-    named = [
-        value
-        for name, value in os.environ.items()
-        if name.upper().endswith(SECRET) and len(value) >= 8
-    ]
-    for secret in sorted({*named, *([key] if key else [])}, key=len, reverse=True):
-        text = _spellings(secret).sub(HIDDEN, text)
-    return text
-
-
-@lru_cache(maxsize=64)
-def _spellings(secret: str) -> re.Pattern:
-    """A secret as it is, and as JSON, an address, HTML, Python or base64 may spell it."""
-    letters = "".join(map(_spelling, secret))
-    # What stands before it in a text shifts its base64 by no, one or two bytes.
-    coded = [
-        base64.b64encode(b"\0" * n + secret.encode()).decode().rstrip("=")
-        for n in range(3)
-    ]
-    coded = [text[-(-8 * n // 6) : -1] for n, text in enumerate(coded)]
-    return re.compile(
-        "|".join(
-            [
-                letters,
-                *(
-                    "".join(map(_spelling, text)) + "(?:[\\w+/=-]|%3D)*"
-                    for text in coded
-                ),
-            ]
-        )
-    )
-
-
-NAMED_IN_HTML = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt"}
-
-
-def _spelling(letter: str) -> str:
-    """A pattern for one letter, escaped any number of times (- and _: base64 in addresses)."""
-    code = ord(letter)
-    pairs = "".join(f"[{x}{x.upper()}]" for x in f"{code:02x}")
-    plain = {"+": "[+-]", "/": "[/_]"}.get(letter, re.escape(letter))
-    names = f"|{NAMED_IN_HTML[letter]}" if letter in NAMED_IN_HTML else ""
-    return (
-        rf"(?:\\|%(?:25)*5[cC])*(?:{plain}|u00{pairs}|x{pairs}|%(?:25)*{pairs}"
-        f"|&(?:#0*{code}|#[xX]0*{pairs}{names});)"
-    )
 
 
 def ask(

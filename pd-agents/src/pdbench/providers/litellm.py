@@ -10,9 +10,9 @@ import threading
 import warnings
 
 from pdbench.config.schema import Provider
+from pdbench.core.secrets import hide
 from pdbench.providers.base import (
     api_key,
-    hide,
     joined_texts,
     json_object,
     package_missing,

@@ -110,6 +110,7 @@ SCRIPT_TESTS = .venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) +
 PD_TESTS = $(if $(UV_PYTHON),(cd pd-agents && UV_PYTHON=$(UV_PYTHON) ../.venv-uv/bin/uv run --all-extras pytest -q),true)
 test: missing lint .venv/dev-ready .venv-exports/ready .venv-inspect/ready $(if $(UV_PYTHON),.venv-uv/ready)  ## style, every test, on this machine
 	@$(SCRIPT_TESTS); scripts=$$?; $(PD_TESTS); pd=$$?; \
+		$(PYTHON) tests/missing.py "$(UV_PYTHON)" | sed 1d; \
 		test $$scripts -eq 0 || echo "FAILED: tests of the scripts, above" >&2; \
 		test $$pd -eq 0 || echo "FAILED: tests of pd-agents, above" >&2; \
 		test $$scripts -eq 0 -a $$pd -eq 0

@@ -149,3 +149,9 @@ def test_it_is_in_no_traceback(experiment, pdbench, monkeypatch):
         assert code == 1
         assert "RuntimeError: {'Authorization': 'Bearer ***'} ***" in err
         assert leaks(out + err) < 6
+
+
+@pytest.mark.parametrize("text", ["\\", "%25", "s&amp;", "&#0", "%", "&"])
+def test_a_server_can_not_make_it_search_for_long(text):
+    """What grew with the square of the length took hours here."""
+    assert hide(text * 100_000, KEY) == text * 100_000

@@ -6,29 +6,17 @@ documentation, OpenAPI description and SDK (autumn 2026); `tests/replies.jsonl` 
 
 import json
 import re
-import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime  # slow to load, and rarely asked
+from sys import intern
 from typing import Any
 
 from common.wire import MOST_USD, Exchange, Model, Reading, Reply, Upstream
 
 MANY = 10**12  # no count of tokens
-LONGEST_INTEGER = (
-    300  # characters; what is longer, Python refuses or a float cannot hold
-)
-LONGEST_WAIT_S = (
-    366 * 86_400.0
-)  # what is longer is cut to it, before anything is computed
-TRANSIENT_4XX = {
-    408,
-    409,
-    425,
-    429,
-}  # every other 3xx and 4xx says the request itself is wrong
+LONGEST_WAIT_S = 366 * 86_400.0  # what is longer is cut to it
 # The words and statuses in which upstreams dress a refusal as an error.
 CONTENT_FILTER = re.compile(
     r"content[ _-]?(filter(?!_results?\W)|policy|management)|safety filter"
@@ -36,6 +24,7 @@ CONTENT_FILTER = re.compile(
     re.I,
 )
 FILTER_STATUS = {400, 403, 500, 502, 503}
+FLAGS = ("reasons", "flagged_input", "patterns")  # in a moderation's metadata
 DAILY = re.compile(r"per[ -]day|daily", re.I)
 
 # What an error means by the type it names, whatever HTTP code it wears. "blocked": an outcome of
@@ -92,7 +81,6 @@ ERROR_TYPES = {
 }
 # Types that leave open what was wrong: metadata and words may say more.
 VAGUE = {
-    "",
     "invalid_request",
     "invalid_prompt",
     "permission_denied",
@@ -101,109 +89,16 @@ VAGUE = {
     "server",
     "unmapped",
 }
-FATAL_HINT = {
-    **dict.fromkeys((301, 302, 307, 308), "the server has moved: check the base URL"),
-    401: "check OPENROUTER_API_KEY",
-    402: "add credit, or lower the output limit",
-    403: "the key lacks permission or has reached its own limit",
-    404: "check the model's name and the base URL",
+# What an error means by its status; each other 3xx and 4xx is fatal, each 5xx passing.
+STATUSES = {
+    408: "passing",
+    409: "passing",
+    413: "unfit",
+    425: "passing",
+    429: "passing",
 }
-
-
-def _whole(value: Any) -> int | None:
-    ok = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MANY
-    return value if ok else None
-
-
-def _number(value: Any) -> float | None:
-    """A number from 0 up, infinity included, also where it is written as text."""
-    if isinstance(value, bool) or (isinstance(value, str) and not NUMBER(value)):
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if number >= 0 else None
-
-
-NUMBER = re.compile(r"\s*[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?\s*", re.ASCII).fullmatch
-
-
-def _dollars(value: Any) -> float | None:
-    """A price, a balance or a bill, also where it is written as text."""
-    usd = _number(value)
-    return usd if usd is not None and usd < MOST_USD else None
-
-
-def _clean(value: Any) -> str:
-    """Text that UTF-8 can hold: a lone surrogate in an answer must not break a file."""
-    text = value if isinstance(value, str) else ""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _label(value: Any) -> str | None:
-    return sys.intern(_clean(value)[:200]) or None  # thousands of answers share a few
-
-
-def _labels(values: list) -> tuple[str, ...]:
-    return tuple(filter(None, map(_label, values)))
-
-
-def _value(text: str) -> Any:
-    """The value of a server's JSON, None where it is none. An integer too long for Python to read
-    is as large as a float can be."""
-    with suppress(ValueError, RecursionError):
-        return json.loads(
-            text,
-            parse_int=lambda digits: (
-                int(digits) if len(digits) < LONGEST_INTEGER else float(digits)
-            ),
-        )
-
-
-def _object(value: Any) -> dict:
-    return value if isinstance(value, dict) else {}
-
-
-def _content(message: dict) -> str:
-    content = message.get("content")
-    if isinstance(content, list):  # some servers answer in parts
-        content = "".join(_clean(_object(part).get("text")) for part in content)
-    return _clean(content) or _clean(message.get("refusal"))
-
-
-def _thoughts(message: dict) -> str:
-    """The text of the reasoning; some servers give it in parts, some under another name."""
-    text = _clean(message.get("reasoning")) or _clean(message.get("reasoning_content"))
-    details = message.get("reasoning_details")
-    if text or not isinstance(details, list):
-        return text
-    return "\n".join(
-        filter(
-            None,
-            (
-                _clean(part.get("text")) or _clean(part.get("summary"))
-                for part in map(_object, details)
-            ),
-        )
-    )
-
-
-def _cost(usage: dict) -> float | None:
-    """Dollars of an answer: what OpenRouter takes, and what an upstream bills to an own key."""
-    cost, byok = _dollars(usage.get("cost")), usage.get("is_byok")
-    upstream = _dollars(
-        _object(usage.get("cost_details")).get("upstream_inference_cost")
-    )
-    if byok is True and upstream is None:
-        return None  # only the fee is known
-    return (
-        _dollars((cost or 0.0) + upstream) if upstream and byok is not False else cost
-    )
-
-
-# Where a body names a type and no code.
-STATUS_OF_TYPE = {
+KINDS = {"blocked": "final", "unfit": "final", "passing": "transient", "fatal": "fatal"}
+STATUS_OF_TYPE = {  # where a body names a type and no code
     "authentication": 401,
     "payment_required": 402,
     "permission_denied": 403,
@@ -211,357 +106,407 @@ STATUS_OF_TYPE = {
     "payload_too_large": 413,
     "rate_limit_exceeded": 429,
 }
-
-
-def _status_of(error: dict, http_status: int, name: str) -> int:
-    """The status that counts: newer bodies say it, older ones put it in `code`."""
-    for value in (
-        error.get("http_status"),
-        error.get("code"),
-        STATUS_OF_TYPE.get(name),
-    ):
-        try:
-            status = int(value)
-        except (TypeError, ValueError, OverflowError):
-            continue
-        if 400 <= status <= 599:
-            return status
-    return http_status if http_status >= 300 else 502
-
-
-def _error_type(error: dict, data: dict) -> str:
-    """The name that decides: the first known one, else what stands where the type belongs."""
-    places = [
-        _object(error.get("metadata")).get("error_type"),
-        error.get("error_type"),
-        data.get("error_type"),
-        error.get("code"),
-        error.get("type"),
-    ]
-    names = [_clean(place)[:60] for place in places]
-    known = (name for name in names if name in ERROR_TYPES)
-    return next(known, next(filter(None, names[:3]), ""))
-
-
-def _wait(error: dict, headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds that the server asks to wait; None where it does not say, or says none.
-
-    Its dates count from its own: the clock of this machine may be wrong, or jump meanwhile.
-    """
-    now = epoch(headers.get("date"), now)
-    metadata = _object(error.get("metadata"))
-    inner = {str(k).lower(): v for k, v in _object(metadata.get("headers")).items()}
-    waits = [
-        _seconds(place, now)
-        for place in (
-            _object(error.get("availability")).get("retry_after"),
-            metadata.get("retry_after_seconds"),
-            inner.get("retry-after"),
-            headers.get("retry-after"),
-        )
-    ]
-    waits += [
-        _until(_number(place.get("x-ratelimit-reset")), now)
-        for place in (inner, headers)
-    ]
-    wait = next((wait for wait in waits if wait is not None and wait > 0), None)
-    return wait and min(wait, LONGEST_WAIT_S)
-
-
-def _seconds(value: Any, now: float) -> float | None:
-    """Seconds from now, of a number of them or a date."""
-    seconds, then = _number(value), epoch(value)
-    return then - now if seconds is None and then is not None else seconds
-
-
-def _until(reset: float | None, now: float) -> float | None:
-    """Seconds until a reset. OpenRouter counts milliseconds since 1970; others seconds since then,
-    micro- or nanoseconds, or seconds from now. Which it is, its size tells."""
-    if reset is None or reset < 1e9:
-        return reset
-    return (
-        next(
-            (reset / unit for unit in (1, 1e3, 1e6) if reset / unit < 1e11), reset / 1e9
-        )
-        - now
-    )
-
-
-def epoch(value: Any, otherwise: float | None = None) -> float | None:
-    """Seconds since 1970 of a date as HTTP writes it; `otherwise` where it is none."""
-    if not isinstance(value, str):
-        return otherwise
-    with suppress(TypeError, ValueError, OverflowError):
-        then = parsedate_to_datetime(value)
-        return (then if then.tzinfo else then.replace(tzinfo=UTC)).timestamp()
-    return otherwise
-
-
+FATAL_HINT = {
+    **dict.fromkeys((301, 302, 307, 308), "the server has moved: check the base URL"),
+    401: "check OPENROUTER_API_KEY",
+    402: "add credit, or lower the output limit",
+    403: "the key lacks permission or has reached its own limit",
+    404: "check the model's name and the base URL",
+}
 # A clock that jumps while a run goes on must not make a wait longer or shorter.
 STARTED = time.time() - time.monotonic()
 
 
-def _limit(error: dict, status: int, words: str) -> str:
-    """Which limit was met: "in_flight", "daily", or "" where it is another or none."""
-    metadata = _object(error.get("metadata"))
-    source, reason = str(metadata.get("limit_source")), str(metadata.get("reason"))
-    if status == 402 and (
-        source == "openrouter_in_flight_budget"
-        or reason == "in_flight_budget_exhausted"
-    ):
-        return "" if reason == "weight_exceeds_budget" else "in_flight"
-    daily = source == "openrouter_free_tier_daily" or (
-        source == "None" and DAILY.search(words)
-    )
-    return "daily" if status == 429 and daily else ""
+# --- values in a server's JSON -----------------------------------------------------------------
 
 
-def _meaning(error: dict, name: str, status: int, words: str) -> str:
-    """What an error means, as in `ERROR_TYPES`: its type decides before its code."""
-    metadata = _object(error.get("metadata"))
-    raw = _clean(metadata.get("raw"))[:4000]
-    known = ERROR_TYPES.get(name)
-    vague = name in VAGUE or known is None
-    moderated = any(
-        metadata.get(name) for name in ("reasons", "flagged_input", "patterns")
-    )
-    if vague and (
-        (status in (400, 403) and moderated)
-        or (status in FILTER_STATUS and CONTENT_FILTER.search(f"{words} {raw}"))
-    ):
-        return "blocked"
-    if known in ("blocked", "unfit"):
-        return known
-    retryable = _object(error.get("availability")).get("retryable")
-    if isinstance(retryable, bool):
-        return "passing" if retryable else "fatal"
-    if known:
-        return known
-    if status == 413:
-        return "unfit"
-    return "fatal" if 300 <= status < 500 and status not in TRANSIENT_4XX else "passing"
+def _value(text: str) -> Any:
+    """The value of a JSON text, None where it is none. An integer that Python would not read is cut:
+    it is too large for whatever it may be."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text, parse_int=lambda digits: int(digits[:300]))
 
 
-def _read_error(
-    error: dict, exchange: Exchange, seen: Reply, now: float, data: dict | None = None
-) -> Reading:
-    name = _error_type(error, data or {})
-    status = _status_of(error, exchange.status or 0, name)
-    words = _words(error) or f"HTTP {status}"
-    limit, wait = _limit(error, status, words), _wait(error, exchange.headers, now)
-    meaning = "passing" if limit else _meaning(error, name, status, words)
-    kind = {"blocked": "final", "unfit": "final", "passing": "transient"}.get(
-        meaning, "fatal"
-    )
-    if meaning == "blocked":
-        seen = seen._replace(outcome="blocked", message=words)
-    else:
-        hint = FATAL_HINT.get(status, "") if kind == "fatal" else ""
-        seen = seen._replace(
-            outcome="provider_error",
-            final=meaning == "unfit",
-            message=f"{status}: {words}" + (f" ({hint})" if hint else ""),
-        )
-    return Reading(
-        kind,
-        seen,
-        wait if kind == "transient" else None,
-        limit=limit,
-        error_type=name or str(status),
-    )
+def _at(value: Any, *path: str) -> Any:
+    """What stands at a path of keys, None where nothing does."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
-def _words(error: dict) -> str:
-    """The server's message, with the upstream's own where it passes one on."""
-    words = _clean(error.get("message"))[:300].strip()
-    metadata = _object(error.get("metadata"))
-    more = [
-        _clean(metadata.get(key))[:200].strip()
-        for key in ("raw", "remedy_hint", "resets_at")
-    ]
-    return " · ".join(filter(None, (words, *more)))[:500]
+def _get(kind: type, value: Any, *path: str) -> Any:
+    """What stands there and is of the kind, else an empty one."""
+    found = _at(value, *path)
+    return found if isinstance(found, kind) else kind()
+
+
+def _text(value: Any, *path: str) -> str:
+    """A text that UTF-8 can hold: a lone surrogate in an answer must not break a file."""
+    text = _get(str, value, *path)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _label(value: Any, *path: str) -> str | None:
+    """A name of at most 200 characters, which thousands of answers share."""
+    return intern(_text(value, *path)[:200]) or None
+
+
+def _labels(value: Any, *path: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(_label, _get(list, value, *path))))
+
+
+def _whole(value: Any, *path: str) -> int | None:
+    """A count of tokens."""
+    found = _at(value, *path)
+    return found if type(found) is int and 0 <= found < MANY else None
+
+
+NUMBER = re.compile(r"\s*[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?\s*", re.ASCII).fullmatch
+
+
+def _number(value: Any, *path: str) -> float | None:
+    """A number from 0 up, infinity included, also where it is written as text."""
+    found = _at(value, *path)
+    if isinstance(found, str) and NUMBER(found):
+        found = float(found)
+    return float(found) if type(found) in (int, float) and found >= 0 else None
+
+
+def _dollars(value: Any, *path: str) -> float | None:
+    """A price, a balance or a bill."""
+    usd = _number(value, *path)
+    return None if usd is None or usd >= MOST_USD else usd
+
+
+# --- an answer ---------------------------------------------------------------------------------
+
+
+def read(exchange: Exchange, now: float | None = None) -> Reading:
+    """What an attempt's raw answer means. Never raises on what a server sends.
+
+    `now`: seconds since 1970, from which dates count where the server does not tell its own."""
+    if exchange.status is None:
+        return _transient(exchange.error or "no answer", exchange.sent)
+    if exchange.error:  # cut off or out of time after the head had arrived
+        return _transient(exchange.error, exchange.status < 400)
+    if now is None:
+        now = STARTED + time.monotonic()
+    data = _value(exchange.body)
+    if exchange.status >= 300:
+        return _read_error(data, data, exchange, now)
+    if not isinstance(data, dict):
+        return _transient(f"not JSON: {_excerpt(exchange.body)!r}", True)
+    if exchange.headers.get("x-openrouter-cache-status", "").upper() == "HIT":
+        return _transient("a cached copy, not a new trial", False)
+    if data.get("error"):
+        return _read_error(data, data, exchange, now)
+    choice = next(iter(_get(list, data, "choices")), None)
+    if not isinstance(choice, dict):
+        return _transient("no choices in the answer", True)
+    if choice.get("error") or choice.get("finish_reason") == "error":
+        return _read_error(choice, data, exchange, now)
+    return Reading("final", _answer(choice, data))
 
 
 def _transient(message: str, billable: bool) -> Reading:
-    return Reading(
-        "transient", Reply("provider_error", message=message), billable=billable
-    )
+    reply = Reply("provider_error", message=message)
+    return Reading("transient", reply, billable=billable)
 
 
 def _excerpt(text: str) -> str:
     return " ".join(text[:80].split())
 
 
-def read(exchange: Exchange, now: float | None = None) -> Reading:
-    """What an attempt's raw answer means. Never raises on what a server sends."""
-    if exchange.status is None:
-        return _transient(exchange.error or "no answer", billable=exchange.sent)
-    if exchange.error:  # cut off or out of time after the head had arrived
-        return _transient(exchange.error, billable=exchange.status < 400)
-    now = STARTED + time.monotonic() if now is None else now
-    data = _value(exchange.body)
-    if exchange.status >= 300:
-        data = _object(data)
-        # Servers that are no OpenRouter say it at top level.
-        messages = filter(
-            None, (_clean(data.get(key)) for key in ("error", "message", "detail"))
-        )
-        error = _object(data.get("error")) or {
-            "message": next(messages, _excerpt(exchange.body))
-        }
-        return _read_error(error, exchange, _charged(data), now, data)
-    if not isinstance(data, dict):
-        return _transient(f"not JSON: {_excerpt(exchange.body)!r}", billable=True)
-    if str(exchange.headers.get("x-openrouter-cache-status", "")).upper() == "HIT":
-        return _transient("a cached copy, not a new trial", billable=False)
-    return _read_completion(data, exchange, now)
-
-
-def _charged(data: dict) -> Reply:
-    """What an answer of any kind tells of tokens, cost and who gave it: errors are billed too."""
-    error = _object(data.get("error"))
-    places = (
-        data.get("usage"),
-        error.get("usage"),
-        _object(error.get("metadata")).get("usage"),
+def _answer(choice: dict, data: dict) -> Reply:
+    message = _get(dict, choice, "message")
+    text = _content(message) or _text(message, "refusal")
+    finish = _label(choice, "finish_reason")
+    outcome = "ok" if text.strip() else "empty"
+    return _charged(data)._replace(
+        outcome=OUTCOMES.get(finish, outcome),
+        text=text,
+        finish_reason=finish,
+        reasoning=_thoughts(message),
     )
-    usage = next(filter(None, map(_object, places)), {})
+
+
+OUTCOMES = {"content_filter": "blocked", "length": "truncated"}  # by finish reason
+
+
+def _content(message: dict) -> str:
+    parts = _get(list, message, "content")  # as some servers answer
+    return _text(message, "content") or "".join(_text(part, "text") for part in parts)
+
+
+def _thoughts(message: dict) -> str:
+    """The text of the reasoning; some servers give it in parts, some under another name."""
+    parts = _get(list, message, "reasoning_details")
+    texts = [_text(part, "text") or _text(part, "summary") for part in parts]
+    whole = _text(message, "reasoning") or _text(message, "reasoning_content")
+    return whole or "\n".join(filter(None, texts))
+
+
+def _charged(data: Any) -> Reply:
+    """What an answer of any kind tells of tokens, cost and who gave it: errors are billed too."""
+    usage = _usage(data)
+    details = usage.get("completion_tokens_details")
     return Reply(
         outcome="provider_error",
-        prompt_tokens=_whole(usage.get("prompt_tokens")),
-        completion_tokens=_whole(usage.get("completion_tokens")),
-        reasoning_tokens=_whole(
-            _object(usage.get("completion_tokens_details")).get("reasoning_tokens")
-        ),
+        prompt_tokens=_whole(usage, "prompt_tokens"),
+        completion_tokens=_whole(usage, "completion_tokens"),
+        reasoning_tokens=_whole(details, "reasoning_tokens"),
         cost_usd=_cost(usage),
-        served_model=_label(data.get("model")),
-        provider=_label(data.get("provider"))
-        or _chosen(data.get("openrouter_metadata")),
-        generation_id=_label(data.get("id")),
+        served_model=_label(data, "model"),
+        provider=_label(data, "provider") or _chosen(data),
+        generation_id=_label(data, "id"),
     )
 
 
-def _error_of(value: Any) -> dict:
-    return value if isinstance(value, dict) else {"message": str(value)}
+def _usage(data: Any) -> dict:
+    error = _at(data, "error")
+    for place in (data, error, _at(error, "metadata")):
+        usage = _get(dict, place, "usage")
+        if usage:
+            return usage
+    return {}
 
 
-def _read_completion(data: dict, exchange: Exchange, now: float) -> Reading:
-    seen = _charged(data)
-    if data.get("error"):
-        error = _error_of(data["error"])
-        return _read_error(error, exchange, seen, now, data)
-    choices = data.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, dict):
-        return _transient("no choices in the answer", billable=True)
-    if choice.get("error") or choice.get("finish_reason") == "error":
-        error = _error_of(choice.get("error") or "upstream error")
-        return _read_error(error, exchange, seen, now)
-    message, finish = (
-        _object(choice.get("message")),
-        _label(choice.get("finish_reason")),
-    )
-    text = _content(message)
-    return Reading(
-        "final",
-        seen._replace(
-            text=text,
-            finish_reason=finish,
-            reasoning=_thoughts(message),
-            outcome=_outcome(text, finish),
-        ),
-    )
+def _cost(usage: dict) -> float | None:
+    """Dollars of an answer: what OpenRouter takes, and what an upstream bills to an own key."""
+    cost, own_key = _dollars(usage, "cost"), usage.get("is_byok")
+    bill = _dollars(usage, "cost_details", "upstream_inference_cost")
+    if own_key is True and bill is None:
+        return None  # only the fee is known
+    if own_key is False or not bill:
+        return cost
+    return _dollars(bill + (cost or 0.0))
 
 
-def _chosen(metadata: Any) -> str | None:
+def _chosen(data: Any) -> str | None:
     """The upstream that OpenRouter's routing names."""
-    available = _object(_object(metadata).get("endpoints")).get("available")
-    return (
-        next(
-            (
-                _label(each.get("provider"))
-                for each in map(_object, available)
-                if each.get("selected") is True
-            ),
-            None,
-        )
-        if isinstance(available, list)
-        else None
-    )
+    for upstream in _get(list, data, "openrouter_metadata", "endpoints", "available"):
+        if _at(upstream, "selected") is True:
+            return _label(upstream, "provider")
+    return None
 
 
-def _outcome(text: str, finish: str | None) -> str:
-    if finish == "content_filter":
+# --- an error ----------------------------------------------------------------------------------
+
+
+def _read_error(place: Any, data: Any, exchange: Exchange, now: float) -> Reading:
+    """What the error in `place` means, which is the body `data` or a choice in it."""
+    error = _error_in(place, exchange)
+    name = _error_type(error, data)
+    status = _status_of(error, exchange, name)
+    words = _words(error) or f"HTTP {status}"
+    limit = _limit(error, status, words)
+    meaning = "passing" if limit else _meaning(error, name, status, words)
+    kind = KINDS[meaning]
+    outcome, message = "provider_error", f"{status}: {words}"
+    if meaning == "blocked":
+        outcome, message = meaning, words
+    if kind == "fatal" and status in FATAL_HINT:
+        message += f" ({FATAL_HINT[status]})"
+    unfit = meaning == "unfit"
+    reply = _charged(data)._replace(outcome=outcome, message=message, final=unfit)
+    wait = _wait(error, exchange, now) if kind == "transient" else None
+    return Reading(kind, reply, wait, limit=limit, error_type=name or str(status))
+
+
+def _error_in(place: Any, exchange: Exchange) -> dict:
+    """The error in a body or a choice; servers that are no OpenRouter say it as a text, some of
+    them at top level."""
+    error = _get(dict, place, "error")
+    texts = [_text(place, name) for name in ("error", "message", "detail")]
+    otherwise = "upstream error"
+    if exchange.status >= 300:
+        otherwise = _excerpt(exchange.body)
+    return error or {"message": next(filter(None, texts), otherwise)}
+
+
+def _error_type(error: dict, data: Any) -> str:
+    """The name that decides: the first known one, else what stands where the type belongs."""
+    places = error.get("metadata"), error, data
+    names = [_text(place, "error_type")[:60] for place in places]
+    for name in [*names, error.get("code"), error.get("type")]:
+        if isinstance(name, str) and name in ERROR_TYPES:
+            return name
+    return next(filter(None, names), "")
+
+
+def _status_of(error: dict, exchange: Exchange, name: str) -> int:
+    """The status that counts: newer bodies say it, older ones put it in `code`."""
+    told = _number(error, "http_status"), _number(error, "code")
+    for status in (*told, STATUS_OF_TYPE.get(name)):
+        if status and 400 <= status < 600:
+            return int(status)
+    return exchange.status if exchange.status >= 300 else 502
+
+
+def _words(error: dict) -> str:
+    """The server's message, with the upstream's own where it passes one on."""
+    words = [_text(error, "message")[:300].strip()]
+    for name in ("raw", "remedy_hint", "resets_at"):
+        words.append(_text(error, "metadata", name)[:200].strip())
+    return " · ".join(filter(None, words))[:500]
+
+
+def _limit(error: dict, status: int, words: str) -> str:
+    """Which limit was met: "in_flight", "daily", or "" where it is another or none."""
+    source = _text(error, "metadata", "limit_source")
+    reason = _text(error, "metadata", "reason")
+    in_flight = "in_flight_budget" in source + reason
+    if status == 402 and in_flight and reason != "weight_exceeds_budget":
+        return "in_flight"
+    if status == 429 and DAILY.search(source or words):
+        return "daily"
+    return ""
+
+
+def _meaning(error: dict, name: str, status: int, words: str) -> str:
+    """What an error means, as in `ERROR_TYPES`: its type decides before its code."""
+    known = ERROR_TYPES.get(name)
+    vague = known is None or name in VAGUE
+    if vague and _is_filtered(error, status, words):
         return "blocked"
-    if finish == "length":
-        return "truncated"
-    return "ok" if text.strip() else "empty"
+    retryable = _at(error, "availability", "retryable")
+    if known not in ("blocked", "unfit") and isinstance(retryable, bool):
+        return "passing" if retryable else "fatal"
+    by_status = "fatal" if status < 500 else "passing"
+    return known or STATUSES.get(status, by_status)
+
+
+def _is_filtered(error: dict, status: int, words: str) -> bool:
+    """Whether prompt or answer was held back for what it says."""
+    metadata = _get(dict, error, "metadata")
+    if status in (400, 403) and any(map(metadata.get, FLAGS)):
+        return True
+    said = f"{words} {_text(metadata, 'raw')[:4000]}"
+    return status in FILTER_STATUS and CONTENT_FILTER.search(said) is not None
+
+
+def _wait(error: dict, exchange: Exchange, now: float) -> float | None:
+    """Seconds that the server asks to wait; None where it does not say, or says none.
+
+    Its dates count from its own: the clock of this machine may be wrong, or jump meanwhile.
+    """
+    headers = dict(exchange.headers)
+    for name, value in _get(dict, error, "metadata", "headers").items():
+        if value:
+            headers[name.lower()] = value
+    now = epoch(exchange.headers.get("date"), now)
+    waits = [
+        _seconds(_at(error, "availability", "retry_after"), now),
+        _seconds(_at(error, "metadata", "retry_after_seconds"), now),
+        _seconds(headers.get("retry-after"), now),
+        _until(headers.get("x-ratelimit-reset"), now),
+    ]
+    wait = next((wait for wait in waits if wait and wait > 0), None)
+    return wait and min(wait, LONGEST_WAIT_S)
+
+
+def _seconds(value: Any, now: float) -> float | None:
+    """Seconds from now, of a number of them or a date."""
+    then = epoch(value)
+    return _number(value) if then is None else then - now
+
+
+def _until(value: Any, now: float) -> float | None:
+    """Seconds until a reset. OpenRouter counts milliseconds since 1970; others seconds since then,
+    micro- or nanoseconds, or seconds from now. Which it is, its size tells."""
+    reset = _number(value)
+    if reset is None or reset < 1e9:
+        return reset
+    for _ in range(3):
+        if reset >= 1e11:
+            reset /= 1000
+    return reset - now
+
+
+def epoch(value: Any, otherwise: float | None = None) -> float | None:
+    """Seconds since 1970 of a date as HTTP writes it; `otherwise` where it is none."""
+    with suppress(AttributeError, TypeError, ValueError, OverflowError):
+        then = parsedate_to_datetime(value)
+        if then.tzinfo is None:
+            then = then.replace(tzinfo=UTC)
+        return then.timestamp()
+    return otherwise
 
 
 # --- the side endpoints ------------------------------------------------------------------------
 
 
-def _price(pricing: dict, name: str) -> float | None:
-    """The dearest that may apply: prices can depend on hour and length."""
-    overrides = pricing.get("overrides")
-    tables = [pricing, *(overrides if isinstance(overrides, list) else ())]
-    prices = [_dollars(_object(table).get(name)) for table in tables]
-    known = [price for price in prices if price is not None]
-    return max(known) if prices[0] is not None else None
+def read_catalogue(text: str) -> dict[str, Model]:
+    """{model: Model} of GET /models; empty where the answer says nothing usable."""
+    models = {}
+    for row in _get(list, _value(text), "data"):
+        name = _text(row, "id")
+        if name:
+            models[name] = read_model(row)
+    return models
 
 
 def read_model(entry: dict) -> Model:
     """One entry of GET /models, or one endpoint of a model."""
-    reasoning, pricing = _object(entry.get("reasoning")), _object(entry.get("pricing"))
-    listed = entry.get("supported_parameters")
+    listed = _at(entry, "supported_parameters")
     parameters = _labels(listed) if isinstance(listed, list) else None
-    efforts = reasoning.get("supported_efforts")
-    prompt, completion = _price(pricing, "prompt"), _price(pricing, "completion")
-    thought = _price(pricing, "internal_reasoning")
+    reasons = None if parameters is None else "reasoning" in parameters
+    reasoning = _get(dict, entry, "reasoning")
+    if reasoning:
+        reasons = True
+    prices = _get(dict, entry, "pricing")
+    prompt, completion = _price(prices, "prompt"), _price(prices, "completion")
+    thought = _price(prices, "internal_reasoning")
     if completion is not None and thought is not None:
         completion = max(completion, thought)
-    known = parameters is not None or bool(reasoning)
-    top = _object(entry.get("top_provider"))
+    unpriced = prompt is None or completion is None
+    top = _get(dict, entry, "top_provider")
+    most_out = entry.get("max_completion_tokens") or top.get("max_completion_tokens")
     return Model(
         prompt=prompt,
         completion=completion,
-        request=_price(pricing, "request") or 0.0,
+        request=_price(prices, "request") or 0.0,
         parameters=parameters,
-        efforts=_labels(efforts) if isinstance(efforts, list) else (),
-        reasons=(bool(reasoning) or "reasoning" in (parameters or ()))
-        if known
-        else None,
+        efforts=_labels(reasoning, "supported_efforts"),
+        reasons=reasons,
         mandatory=reasoning.get("mandatory") is True,
-        price_from="catalogue" if None not in (prompt, completion) else "unknown",
-        canonical=_label(entry.get("canonical_slug")),
-        context=_whole(entry.get("context_length"))
-        or _whole(top.get("context_length")),
-        most_out=_whole(
-            entry.get("max_completion_tokens") or top.get("max_completion_tokens")
-        ),
-        expires=_label(entry.get("expiration_date")),
+        price_from="unknown" if unpriced else "catalogue",
+        canonical=_label(entry, "canonical_slug"),
+        context=_whole(entry, "context_length") or _whole(top, "context_length"),
+        most_out=_whole(most_out),
+        expires=_label(entry, "expiration_date"),
     )
 
 
-def read_catalogue(text: str) -> dict[str, Model]:
-    """{model: Model} of GET /models; empty where the answer says nothing usable."""
-    rows = _object(_value(text)).get("data")
-    return {
-        _clean(row["id"]): read_model(row)
-        for row in (rows if isinstance(rows, list) else ())
-        if isinstance(row, dict) and isinstance(row.get("id"), str)
-    }
+def _price(prices: dict, name: str) -> float | None:
+    """The dearest that may apply: prices can depend on hour and length."""
+    dearest = _dollars(prices, name)
+    for table in _get(list, prices, "overrides"):
+        usd = _dollars(table, name)
+        if usd is not None and dearest is not None:
+            dearest = max(dearest, usd)
+    return dearest
+
+
+def read_balance(text: str) -> float | None:
+    """Dollars left on the key, of GET /key; None where unlimited or unknown."""
+    data = _at(_value(text), "data")
+    left = _dollars(data, "limit_remaining")
+    budget = _dollars(data, "effective_budget", "remaining_usd")
+    if left is None or budget is None:
+        return budget if left is None else left
+    return min(left, budget)
 
 
 def read_endpoints(text: str) -> list[Model]:
     """A model's endpoints, of GET /models/…/endpoints, each as the model that is asked there;
     those that are down or of another service tier are left out."""
-    rows = _object(_object(_value(text)).get("data")).get("endpoints")
+    rows = _at(_value(text), "data", "endpoints")
     return [
         read_model(row)._replace(
             upstream=Upstream(
-                _clean(row["tag"]),
-                _clean(row.get("provider_name")),
+                _text(row["tag"]),
+                _text(row.get("provider_name")),
                 _label(row.get("quantization")),
             )
         )
@@ -572,13 +517,3 @@ def read_endpoints(text: str) -> list[Model]:
         and not (isinstance(row.get("status"), int) and row["status"] < 0)
         and row.get("service_tier") in (None, "default", "auto")
     ]
-
-
-def read_balance(text: str) -> float | None:
-    """Dollars left on the key, of GET /key; None where unlimited or unknown."""
-    data = _object(_object(_value(text)).get("data"))
-    left = [
-        _dollars(data.get("limit_remaining")),
-        _dollars(_object(data.get("effective_budget")).get("remaining_usd")),
-    ]
-    return min((usd for usd in left if usd is not None), default=None)

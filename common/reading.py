@@ -7,6 +7,7 @@ documentation, OpenAPI description and SDK (autumn 2026); `tests/replies.jsonl` 
 import json
 import re
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime  # slow to load, and rarely asked
@@ -124,7 +125,19 @@ def _value(text: str) -> Any:
     """The value of a JSON text, None where it is none. An integer that Python would not read is cut:
     it is too large for whatever it may be."""
     with suppress(ValueError, RecursionError):
-        return json.loads(text, parse_int=lambda digits: int(digits[:300]))
+        return json.loads(
+            text, object_pairs_hook=_unique, parse_int=lambda digits: int(digits[:300])
+        )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict:
+    """An object. A usage or a cost that stands twice is none: nobody knows which of them holds."""
+    names = [name for name, _ in pairs]
+    value = dict(pairs)
+    for name in ("usage", "cost"):
+        if names.count(name) > 1:
+            value[name] = None
+    return value
 
 
 def _at(value: Any, *path: str) -> Any:
@@ -222,28 +235,58 @@ def _answer(choice: dict, data: dict) -> Reply:
     text = _content(message) or _text(message, "refusal")
     finish = _label(choice, "finish_reason")
     outcome = "ok" if text.strip() else "empty"
-    return _charged(data)._replace(
+    reply = _charged(data)._replace(
         outcome=OUTCOMES.get(finish, outcome),
         text=text,
         finish_reason=finish,
         reasoning=_thoughts(message),
     )
+    if reply.completion_tokens or not (text or reply.reasoning):
+        return reply
+    # No text is written in no tokens: the usage is missing, save a bill above zero.
+    return reply._replace(
+        prompt_tokens=None,
+        completion_tokens=None,
+        reasoning_tokens=None,
+        cost_usd=reply.cost_usd or None,
+    )
 
 
 OUTCOMES = {"content_filter": "blocked", "length": "truncated"}  # by finish reason
+# Types of the parts in which some servers answer; others are neither text nor known thoughts.
+TEXTS = (None, "text", "output_text")
+THOUGHTS = ("thinking", "reasoning")
+
+
+def _parts(message: dict, types: tuple) -> list:
+    """The parts of a content that are of one of these types."""
+    parts = _get(list, message, "content")
+    return [part for part in parts if _at(part, "type") in types]
+
+
+def _joined(parts: list) -> str:
+    return "".join(_text(part, "text") for part in parts)
 
 
 def _content(message: dict) -> str:
-    parts = _get(list, message, "content")  # as some servers answer
-    return _text(message, "content") or "".join(_text(part, "text") for part in parts)
+    return _text(message, "content") or _joined(_parts(message, TEXTS))
 
 
 def _thoughts(message: dict) -> str:
-    """The text of the reasoning; some servers give it in parts, some under another name."""
-    parts = _get(list, message, "reasoning_details")
-    texts = [_text(part, "text") or _text(part, "summary") for part in parts]
+    """The text of the reasoning, under the names and in the parts that servers give it in."""
     whole = _text(message, "reasoning") or _text(message, "reasoning_content")
-    return whole or "\n".join(filter(None, texts))
+    details = _get(list, message, "reasoning_details")
+    thoughts = map(_thought, details + _parts(message, THOUGHTS))
+    return whole or "\n".join(filter(None, thoughts))
+
+
+def _thought(part: Any) -> str:
+    """The text of a part, which may be in parts again."""
+    for name in (*THOUGHTS, "text", "summary"):
+        thought = _text(part, name) or _joined(_get(list, part, name))
+        if thought:
+            return thought
+    return ""
 
 
 def _charged(data: Any) -> Reply:
@@ -431,6 +474,73 @@ def epoch(value: Any, otherwise: float | None = None) -> float | None:
             then = then.replace(tzinfo=UTC)
         return then.timestamp()
     return otherwise
+
+
+# --- a parameter that is refused ---------------------------------------------------------------
+
+REFUSING = re.compile(
+    r"unsupported|unknown|unrecogni|unexpected|extra|forbid|disallow|deprecat|invalid"
+    r"|incompatible|mandatory|no longer|cannot|can't|must be|should be|may only|only \w+ with"
+    r"|(not|n't) (\w+ )?(support|permit|allow|recogni|accept|valid|available|compatible)",
+    re.I,
+)
+# What a server names as a remedy, or lists as known.
+ADVICE = re.compile(
+    r"\b(use|try|did you mean) \S+|expected one of.*"
+    r"|(supported|allowed|known|valid) \w+ (are|include).*",
+    re.I,
+)
+# Of a limit on the output: its size is refused, not the limit.
+SIZE = re.compile(
+    r"too (large|small|high|low|long)|range|at (least|most)|maximum|minimum|exceed"
+    r"|(greater|less|more|larger|smaller|higher|lower) than|above|below|between|context",
+    re.I,
+)
+SENTENCE_END = re.compile(r"[.;]\s")
+EVERYDAY = ("provider", "usage", "stop", "user")  # words that say nothing by themselves
+
+
+def refused_parameter(exchange: Exchange, sent: Mapping[str, Any]) -> str | None:
+    """The name of the parameter in the body `sent` that a 400 or 422 refuses, the first where it
+    refuses several; None where it names none, or only says that a limit is too large."""
+    if exchange.status not in (400, 422):
+        return None
+    for told in _objects(_value(exchange.body)):
+        place = [_text(told, "param"), *map(_text, _get(list, told, "loc"))]
+        name = _first_named(": " + ", ".join(place), sent)
+        texts = [
+            _text(told, key) for key in ("message", "msg", "error", "detail", "raw")
+        ]
+        words = ". ".join(texts)
+        for sentence in SENTENCE_END.split(words):
+            if name is None and REFUSING.search(sentence):
+                name = _first_named(ADVICE.sub("", sentence), sent)
+        if name and not (name.startswith("max_") and SIZE.search(words)):
+            return name
+    return None
+
+
+def _objects(value: Any) -> Iterator[dict]:
+    """Every object in a value of JSON, outer ones first."""
+    waiting = [value]
+    for each in waiting:  # which grows meanwhile
+        if isinstance(each, list):
+            waiting += each
+        if isinstance(each, dict):
+            waiting += each.values()
+            yield each
+
+
+def _first_named(words: str, sent: Mapping[str, Any]) -> str | None:
+    """The parameter that stands first in the words, in any spelling (max_tokens, maxTokens)."""
+    places = {}
+    for name in sent.keys() - {"model", "messages"}:
+        before = r"[\"'`:,] ?" if name in EVERYDAY else r"(?<![\w/-])"
+        pattern = before + name.replace("_", "[_ .-]?") + r"(?![\w/-])"
+        match = re.search(pattern, words, re.I)
+        if match:
+            places[match.start()] = name
+    return places[min(places)] if places else None
 
 
 # --- the side endpoints ------------------------------------------------------------------------

@@ -92,6 +92,19 @@ CHARGES = {
         True,
     ),
     "without tokens written": (raw({"prompt_tokens": 10}), None, WORST, True),
+    "no tokens written, for nothing": (
+        raw({"prompt_tokens": 10, "completion_tokens": 0, "cost": 0}),
+        None,
+        WORST,
+        True,
+    ),
+    "no tokens written, with a bill": (
+        raw({"prompt_tokens": 10, "completion_tokens": 0, "cost": 0.5}),
+        0.5,
+        0.5,
+        True,
+    ),
+    "a free answer": (completion(cost=0), 0.0, 0.0, True),
     "without tokens read": (raw({"completion_tokens": 2}), None, WORST, True),
     "a lost answer": (Exchange(None, {}, "", "reset"), None, WORST, False),
     "an answer cut off": (Exchange(200, {}, "", "cut off"), None, WORST, False),
@@ -274,3 +287,13 @@ def test_a_server_that_charged_more_than_its_price_is_named_with_the_sum(cli, do
     billed = 0.06 * len(double.ledger()["requests"])
     assert f"note: ${billed:.6f} was charged, more than the limit" in run.stderr
     assert run.returncode == 4
+
+
+def test_answers_that_are_said_to_hold_no_token_are_charged_what_was_reserved(
+    cli, double
+):
+    usage = {"prompt_tokens": 500, "completion_tokens": 0, "cost": 0}
+    double.script(serves={"usage": usage})
+    run = cli("run_pilot.py", *FLAGS, "--base-url", double.url, "--limit-usd", 0.05)
+    assert run.returncode == 4
+    assert 0 < double.ledger()["billed_usd"] <= 0.05

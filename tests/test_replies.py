@@ -2,7 +2,8 @@
 
 A line has a `body` (or `raw` text) and what it `becomes`, without what is unknown; or an `error`
 and what it `means`, the same in three places (an HTTP error, top level of a 200, a 200's choice
-beside partial text); or a documented answer and how its `reply` is read.
+beside partial text); or a documented answer and how its `reply` is read; or an error and which of
+the `parameters` that were sent (else the usual ones) it `refuses`.
 """
 
 import json
@@ -14,7 +15,7 @@ from provider import PRICE, completion, failure, request
 from common import Incomplete, ProviderRefused
 from common.budget import Budget
 from common.openrouter import without_account
-from common.reading import read
+from common.reading import read, refused_parameter
 from common.wire import Exchange
 
 LINES = [
@@ -24,6 +25,16 @@ SHAPES = {line["name"]: line for line in LINES}
 READ = [name for name, line in SHAPES.items() if "becomes" in line]
 ERRORS = [name for name, line in SHAPES.items() if "means" in line]
 ANSWERS = [name for name, line in SHAPES.items() if "reply" in line]
+REFUSALS = [name for name, line in SHAPES.items() if "refuses" in line]
+USUAL = (
+    "model",
+    "messages",
+    "max_completion_tokens",
+    "max_tokens",
+    "temperature",
+    "seed",
+    "reasoning_effort",
+)
 
 
 @pytest.mark.parametrize("name", READ)
@@ -119,6 +130,15 @@ def test_an_answer_is_read_and_charged_as_it_says(name):
     cost, charged = Budget(1, PRICE, lambda name: PRICE).charge(request("a"), reading)
     # 16 tokens in, 80 out, at 1 and 4 dollars a million, where no bill is complete
     assert cost == charged == pytest.approx(reading.reply.cost_usd or 16e-6 + 80 * 4e-6)
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_parameter_that_a_server_refuses_is_named(name):
+    line = SHAPES[name]
+    text = line.get("raw") or json.dumps(line["body"])
+    sent = dict.fromkeys(line.get("parameters", USUAL), "anything")
+    refused = refused_parameter(Exchange(line["status"], {}, text), sent)
+    assert refused == line["refuses"]
 
 
 # --- waits -------------------------------------------------------------------------------------

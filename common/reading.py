@@ -481,9 +481,11 @@ def epoch(value: Any, otherwise: float | None = None) -> float | None:
 REFUSING = re.compile(
     r"unsupported|unknown|unrecogni|unexpected|extra|forbid|disallow|deprecat|invalid"
     r"|incompatible|mandatory|no longer|cannot|can't|must be|should be|may only|only \w+ with"
-    r"|(not|n't) (\w+ )?(support|permit|allow|recogni|accept|valid|available|compatible)",
+    r"|(not|n't) (\w+ )?(support|permit|allow|recogni|accept|valid|available|compatible)"
+    r"|非法|不支持",
     re.I,
 )
+THINKING = re.compile(r"\bthink(ing)?\b|\breasoning(?= value)", re.I)
 # What a server names as a remedy, or lists as known.
 ADVICE = re.compile(
     r"\b(use|try|did you mean) \S+|expected one of.*"
@@ -514,7 +516,8 @@ def refused_parameter(exchange: Exchange, sent: Mapping[str, Any]) -> str | None
         words = ". ".join(texts)
         for sentence in SENTENCE_END.split(words):
             if name is None and REFUSING.search(sentence):
-                name = _first_named(ADVICE.sub("", sentence), sent)
+                told_of = THINKING.sub("reasoning effort", ADVICE.sub("", sentence))
+                name = _first_named(told_of, sent)
         if name and not (name.startswith("max_") and SIZE.search(words)):
             return name
     return None
@@ -537,7 +540,7 @@ def _first_named(words: str, sent: Mapping[str, Any]) -> str | None:
     for name in sent.keys() - {"model", "messages"}:
         before = r"[\"'`:,] ?" if name in EVERYDAY else r"(?<![\w/-])"
         pattern = before + name.replace("_", "[_ .-]?") + r"(?![\w/-])"
-        match = re.search(pattern, words, re.I)
+        match = re.search(pattern, words, re.I | re.A)
         if match:
             places[match.start()] = name
     return places[min(places)] if places else None

@@ -7,12 +7,10 @@ unpacked (`content_sha256`).
 import errno
 import gzip
 import hashlib
-import io
 import json
 import os
 import re
 import stat
-import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -23,6 +21,7 @@ from typing import Any, BinaryIO
 SIGNIFICANT_DIGITS = 12
 # RFC 1952: deflate, no flags, mtime 0, strongest compression, unknown system.
 GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
+GZIP = 31  # as zlib calls the format
 
 
 def _plain(value: Any) -> Any:
@@ -49,7 +48,7 @@ def canonical_json(value: Any, indent: int | None = None) -> str:
         ensure_ascii=False,
         allow_nan=False,
         indent=indent,
-        separators=(",", ": ") if indent else (",", ":"),
+        separators=(",", ": " if indent else ":"),
     )
 
 
@@ -60,7 +59,7 @@ def json_file(value: Any) -> bytes:
 
 def jsonl(rows: Iterable[Any]) -> bytes:
     """One canonical JSON line a row."""
-    return b"".join((canonical_json(row) + "\n").encode() for row in rows)
+    return "".join(canonical_json(row) + "\n" for row in rows).encode()
 
 
 def gzip_bytes(data: bytes, level: int = 9) -> bytes:
@@ -70,17 +69,9 @@ def gzip_bytes(data: bytes, level: int = 9) -> bytes:
 
 def gzip_parts(parts: Iterable[bytes], level: int) -> bytes:
     """The gzip member of all parts together, of which one at a time is in memory."""
-    pack, packed, crc, size = (
-        zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS),
-        [],
-        0,
-        0,
-    )
-    for part in parts:
-        packed.append(pack.compress(part))
-        crc, size = zlib.crc32(part, crc), size + len(part)
-    end = struct.pack("<II", crc, size & 0xFFFFFFFF)
-    return b"".join([GZIP_HEADER, *packed, pack.flush(), end])
+    pack = zlib.compressobj(level, zlib.DEFLATED, GZIP)
+    packed = b"".join([*map(pack.compress, parts), pack.flush()])
+    return GZIP_HEADER + packed[len(GZIP_HEADER) :]  # zlib's names the system
 
 
 def sha256(data: bytes | str) -> str:
@@ -94,85 +85,75 @@ def merkle_root(leaves: Iterable[Mapping[str, str]]) -> str:
     >>> merkle_root([]) == sha256("")
     True
     """
-    row = [
-        hashlib.sha256(b"\0" + canonical_json(leaf).encode()).digest()
-        for leaf in leaves
-    ]
-    while (
-        len(row) > 1
-    ):  # an odd last one goes up as it is: the same tree as by powers of two
-        pairs = [
-            hashlib.sha256(b"\1" + a + b).digest()
-            for a, b in zip(row[::2], row[1::2], strict=False)
-        ]
-        row = pairs + row[len(pairs) * 2 :]
-    return row[0].hex() if row else sha256("")
+    row = [_digest(b"\0", canonical_json(leaf).encode()) for leaf in leaves]
+    return _root(row).hex() if row else sha256("")
+
+
+def _root(row: Sequence[bytes]) -> bytes:
+    """The node above a row: of its first largest power of two, and of the rest."""
+    if len(row) == 1:
+        return row[0]
+    left = 1 << (len(row) - 1).bit_length() - 1
+    return _digest(b"\1", _root(row[:left]), _root(row[left:]))
+
+
+def _digest(*parts: bytes) -> bytes:
+    return hashlib.sha256(b"".join(parts)).digest()
 
 
 LONGEST = 256 << 20  # bytes of a file that is read whole; and of a line of another
+CHUNK = 1 << 16  # bytes of a packed file that are unpacked at once
 
 
 def read_bytes(path: Path) -> bytes:
     """Content of a file of ours; ValueError where it is longer than LONGEST."""
     with regular(path) as file:
-        data = file.read(LONGEST + 1)
-    if len(data) > LONGEST:
-        raise ValueError(f"longer than {LONGEST} bytes")
+        return at_most(LONGEST, file)
+
+
+def at_most(size: int, file: BinaryIO) -> bytes:
+    """What is left of a file; ValueError where that is more than `size` bytes."""
+    data = file.read(size + 1)
+    if len(data) > size:
+        raise ValueError(f"longer than {size} bytes")
     return data
+
+
+def unpacked(path: Path) -> BinaryIO:
+    """The content of anybody's file to read bit by bit, unpacked where the name ends in .gz."""
+    if str(path).endswith(".gz"):
+        return gzip.open(path, "rb")
+    return open(path, "rb")
 
 
 def regular(path: Path) -> BinaryIO:
     """A file of ours to read bit by bit, unpacked where its name ends in .gz; OSError where it is
     packed otherwise than by us, or a link, a pipe or a device, which may never end."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, "no regular file", str(path))
-    file = os.fdopen(handle, "rb")
-    return io.BufferedReader(Member(file, path)) if str(path).endswith(".gz") else file
+    fault = ""
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        fault = "no regular file"
+    elif str(path).endswith(".gz"):
+        fault = _fault_in_member(path)
+    if fault:
+        raise OSError(errno.EINVAL, fault, str(path))
+    return unpacked(path)
 
 
-class Member(io.RawIOBase):
-    """What the one gzip member in a file of ours says."""
-
-    def __init__(self, file: BinaryIO, path: Path) -> None:
-        self.file, self.path = file, path
-        self.unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        self.packed = file.read(len(GZIP_HEADER))
-        if self.packed != GZIP_HEADER:
-            raise self.fault("not packed by this project: its gzip header differs")
-
-    def fault(self, why: str) -> OSError:
-        return OSError(errno.EINVAL, why, str(self.path))
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:
-        while not self.unpacker.eof:
-            data = self.packed or self.file.read(1 << 16)
-            if not data:
-                raise self.fault("the packed file ends too early")
-            try:
-                part = self.unpacker.decompress(data, len(buffer))
-            except zlib.error:
-                raise self.fault("damaged: it can't be unpacked") from None
-            self.packed = self.unpacker.unconsumed_tail
-            if part:
-                buffer[: len(part)] = part
-                return len(part)
-        if self.unpacker.unused_data or self.file.read(1):
-            raise self.fault("something stands behind the end of the packed text")
-        return 0
-
-    def close(self) -> None:
-        self.file.close()
-        super().close()
-
-
-def unpacked(path: Path) -> BinaryIO:
-    """The content of anybody's file to read bit by bit, unpacked where the name ends in .gz."""
-    return (gzip.open if str(path).endswith(".gz") else open)(path, "rb")
+def _fault_in_member(path: Path) -> str:
+    """What is wrong with the one gzip member that a file of ours is, "" where nothing is."""
+    unpacker = zlib.decompressobj(GZIP)
+    with open(path, "rb") as file:
+        if not file.peek().startswith(GZIP_HEADER):
+            return "not packed by this project: its gzip header differs"
+        try:
+            for packed in iter(partial(file.read, CHUNK), b""):
+                unpacker.decompress(packed)
+        except zlib.error:
+            return "damaged: it can't be unpacked"
+    if not unpacker.eof:
+        return "the packed file ends too early"
+    behind = "something stands behind the end of the packed text"
+    return behind if unpacker.unused_data else ""
 
 
 def content_sha256(path: Path) -> str:
@@ -197,7 +178,7 @@ def content_of(name: str, data: bytes) -> bytes:
 def write_atomic(path: Path, data: bytes | str) -> None:
     """The whole file or the old one: written beside, synced, renamed over."""
     path = Path(path)
-    sweep(path.parent, path.name)
+    sweep(path.parent, f".{escape(path.name)}.*.tmp")
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(beside, "wb") as file:
@@ -205,20 +186,16 @@ def write_atomic(path: Path, data: bytes | str) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
-    except BaseException as error:
-        beside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename, error.filename2 = (
-                str(path),
-                None,
-            )  # a full disk names no file
+    except OSError as error:  # a full disk names no file
+        error.filename, error.filename2 = str(path), None
         raise
+    finally:
+        beside.unlink(missing_ok=True)
 
 
-def sweep(folder: Path, name: str = "*") -> None:
-    """Remove what kills during `write_atomic` left of files called `name`; of all files in `folder`
-    and below it where nobody else can be writing them."""
-    pattern = "**/.*.tmp" if name == "*" else f".{escape(name)}.*.tmp"
+def sweep(folder: Path, pattern: str = "**/.*.tmp") -> None:
+    """Remove what kills during `write_atomic` left: of all files in `folder` and below it, where
+    nobody else can be writing them; or of those that the pattern finds."""
     for litter in Path(folder).glob(pattern):
         litter.unlink(missing_ok=True)
 
@@ -229,23 +206,18 @@ TOO_DEEP = f"must be nested at most {DEEPEST} deep"
 
 def parsed(text: bytes | str, **hooks: Any) -> Any:
     """The value of a JSON text; ValueError where it is none, or more than Python can hold."""
+    if len(text) >= LONGEST:
+        raise ValueError(f"longer than {LONGEST} bytes")
+    if isinstance(text, bytes):
+        text = text.decode()
     try:
         return json.loads(text, **hooks)
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     except ValueError as error:
-        if "integer string conversion" in str(
-            error
-        ):  # Python's advice is none for a user
+        if "integer string" in str(error):  # Python's advice is none for a user
             raise ValueError("a number of more than 4,300 digits") from None
         raise
-
-
-# --- JSONL of any origin: a line costs memory in proportion to its own size, whatever is in it ---
-
-VALUES = (
-    10_000  # in a line; and one more for every 64 bytes of it, which it takes in memory
-)
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
@@ -253,45 +225,17 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
     return iter(partial(file.readline, LONGEST), b"")
 
 
-def value_of(line: bytes | str) -> Any:
-    """The JSON value of a line; ValueError where it is none, or holds more values than memory of
-    its own size could: "[{},{},…" takes twenty times as much as the text."""
-    if len(line) >= LONGEST:
-        raise ValueError(f"longer than {LONGEST} bytes")
-    text = line if isinstance(line, str) else line.decode()
-    if crowded(text):
-        raise ValueError("more values than a line of its length may hold")
-    return parsed(text)
-
-
-def crowded(line: str) -> bool:
-    """Whether a line of JSON holds more values than `VALUES` and one for every 64 characters."""
-    most = VALUES + len(line) // 64
-    if len(line) < VALUES or sum(map(line.count, BEGINNINGS)) <= most:
-        return False
-    plain = line.replace("\\\\", "").replace('\\"', "")
-    if plain.count('"') > 2 * most:
-        return True
-    return (
-        sum(part.count(mark) for part in plain.split('"')[::2] for mark in BEGINNINGS)
-        > most
-    )
-
-
-BEGINNINGS = '",[{'  # a value begins with a quote, or stands behind one of the others
-
-
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
     """(line number, value) of each line; ValueError names file and line of a damaged one."""
     with regular(path) as file:
         for number, line in enumerate(lines_of(file), 1):
-            if line.strip():
-                try:
-                    yield number, value_of(line)
-                except ValueError as error:
-                    raise ValueError(
-                        f"{path} line {number}: not JSON ({error})"
-                    ) from None
+            if not line.strip():
+                continue
+            try:
+                yield number, parsed(line)
+            except ValueError as error:
+                why = f"{path} line {number}: not JSON ({error})"
+                raise ValueError(why) from None
 
 
 # --- CSV that R, pandas and a spreadsheet read as it is, the same bytes on every Python ---
@@ -303,8 +247,8 @@ FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")
 
 def csv_bytes(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
     """A line of names, then a line for each row."""
-    lines = [fields, *([row[name] for name in fields] for row in rows)]
-    return "".join(map(csv_line, lines)).encode()
+    table = [map(row.__getitem__, fields) for row in rows]
+    return "".join(map(csv_line, [fields, *table])).encode()
 
 
 def csv_line(values: Iterable[Any]) -> str:
@@ -322,5 +266,8 @@ def _cell(value: Any) -> str:
         return f"{value:.{SIGNIFICANT_DIGITS}g}"
     # Some readers end the file at a NUL; half of a character can't be written.
     text = str(value).replace("\0", "�").encode("utf-8", "replace").decode()
-    text = "'" + text if FORMULA.match(text) else text
-    return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
+    if FORMULA.match(text):
+        text = "'" + text
+    if QUOTED.search(text):
+        text = '"' + text.replace('"', '""') + '"'
+    return text

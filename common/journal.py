@@ -22,9 +22,9 @@ from common.artifacts import (
     LONGEST,
     gzip_parts,
     lines_of,
+    parsed,
     regular,
     sha256,
-    value_of,
     write_atomic,
 )
 from common.reading import read
@@ -160,7 +160,7 @@ LINE = shape.record(
 def _parse(line: bytes) -> dict | None:
     """The entry of a line, None where the line is not as `record` would write it."""
     try:
-        entry = value_of(line)
+        entry = parsed(line)
         if b"\\ud" in line.lower():  # half of a character can't be written again
             json.dumps(entry, ensure_ascii=False).encode()
         same = LINE.fault(entry) is None and _written(entry) == line.rstrip(b"\n")

@@ -7,7 +7,7 @@ documentation, OpenAPI description and SDK (autumn 2026); `tests/replies.jsonl` 
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime  # slow to load, and rarely asked
@@ -254,7 +254,7 @@ def _answer(choice: dict, data: dict) -> Reply:
 
 OUTCOMES = {"content_filter": "blocked", "length": "truncated"}  # by finish reason
 # Types of the parts in which some servers answer; others are neither text nor known thoughts.
-TEXTS = (None, "text", "output_text")
+TEXTS = (None, "text")
 THOUGHTS = ("thinking", "reasoning")
 
 
@@ -492,14 +492,15 @@ ADVICE = re.compile(
     r"|(supported|allowed|known|valid) \w+ (are|include).*",
     re.I,
 )
-# Of a limit on the output: its size is refused, not the limit.
+# Words that refuse the size of a limit on the output, not the limit.
+LIMITS = ("max_tokens", "max_completion_tokens")
 SIZE = re.compile(
     r"too (large|small|high|low|long)|range|at (least|most)|maximum|minimum|exceed"
     r"|(greater|less|more|larger|smaller|higher|lower) than|above|below|between|context",
     re.I,
 )
 SENTENCE_END = re.compile(r"[.;]\s")
-EVERYDAY = ("provider", "usage", "stop", "user")  # words that say nothing by themselves
+EVERYDAY = ("provider", "usage", "stop")  # names only where quoted or listed
 
 
 def refused_parameter(exchange: Exchange, sent: Mapping[str, Any]) -> str | None:
@@ -507,36 +508,31 @@ def refused_parameter(exchange: Exchange, sent: Mapping[str, Any]) -> str | None
     refuses several; None where it names none, or only says that a limit is too large."""
     if exchange.status not in (400, 422):
         return None
-    for told in _objects(_value(exchange.body)):
-        place = [_text(told, "param"), *map(_text, _get(list, told, "loc"))]
-        name = _first_named(": " + ", ".join(place), sent)
-        texts = [
-            _text(told, key) for key in ("message", "msg", "error", "detail", "raw")
-        ]
-        words = ". ".join(texts)
-        for sentence in SENTENCE_END.split(words):
-            if name is None and REFUSING.search(sentence):
-                told_of = THINKING.sub("reasoning effort", ADVICE.sub("", sentence))
-                name = _first_named(told_of, sent)
-        if name and not (name.startswith("max_") and SIZE.search(words)):
+    told = []  # every object in the body, the innermost first
+    with suppress(ValueError, RecursionError):
+        json.loads(exchange.body, object_hook=told.append)
+    for error in told:
+        name = _refused_by(error, sent)
+        if name:
             return name
     return None
 
 
-def _objects(value: Any) -> Iterator[dict]:
-    """Every object in a value of JSON, outer ones first."""
-    waiting = [value]
-    for each in waiting:  # which grows meanwhile
-        if isinstance(each, list):
-            waiting += each
-        if isinstance(each, dict):
-            waiting += each.values()
-            yield each
+def _refused_by(error: dict, sent: Mapping[str, Any]) -> str | None:
+    texts = [_text(error, key) for key in ("message", "msg", "error", "detail", "raw")]
+    words = ". ".join(texts)
+    place = [_text(error, "param"), *map(_text, _get(list, error, "loc"))]
+    name = _first_named(": " + ", ".join(place), sent)
+    for sentence in SENTENCE_END.split(words):
+        if name is None and REFUSING.search(sentence):
+            name = _first_named(ADVICE.sub("", sentence), sent)
+    limit_is_large = name in LIMITS and SIZE.search(words)
+    return None if limit_is_large else name
 
 
 def _first_named(words: str, sent: Mapping[str, Any]) -> str | None:
     """The parameter that stands first in the words, in any spelling (max_tokens, maxTokens)."""
-    places = {}
+    words, places = THINKING.sub("reasoning effort", words), {}
     for name in sent.keys() - {"model", "messages"}:
         before = r"[\"'`:,] ?" if name in EVERYDAY else r"(?<![\w/-])"
         pattern = before + name.replace("_", "[_ .-]?") + r"(?![\w/-])"

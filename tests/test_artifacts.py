@@ -1,25 +1,23 @@
 """Bytes that are the same everywhere, and files that are whole or not there."""
 
+import gzip
 import hashlib
-import json
 import math
 import os
-import tracemalloc
 from typing import NamedTuple
 
 import pytest
 
-from common import UsageError
 from common.artifacts import (
     canonical_json,
+    gzip_bytes,
     jsonl,
     merkle_root,
+    parsed,
+    read_bytes,
     read_jsonl,
-    value_of,
     write_atomic,
 )
-from common.journal import entries
-from urrp.trials import read_trials
 
 
 class Point(NamedTuple):
@@ -89,55 +87,35 @@ def test_jsonl_reads_back_with_line_numbers_and_a_damaged_line_is_named(tmp_path
         next(lines)
 
 
-@pytest.mark.parametrize("piece", ["{}", "0", '""', '"\\\\"', '"\\"", '])
-def test_a_line_costs_no_more_memory_than_a_few_times_its_size(tmp_path, piece):
-    (tmp_path / "a.jsonl").write_text(
-        "[" + ",".join([piece] * (10**6 // len(piece))) + "]\n"
-    )
-    tracemalloc.start()
-    try:
-        with pytest.raises(ValueError, match=r"a\.jsonl line 1: not JSON"):
-            list(read_jsonl(tmp_path / "a.jsonl"))
-        [problem] = read_trials([tmp_path / "a.jsonl"])
-        assert not problem.counted
-        with pytest.raises(UsageError, match="not a journal line"):
-            list(entries(tmp_path / "a.jsonl"))
-        assert (
-            tracemalloc.get_traced_memory()[1] < 12 * 10**6
-        )  # "{}" alone takes 24 times
-    finally:
-        tracemalloc.stop()
-
-
-def line_of(values):
-    """64,000 characters with so many values: ten thousand may be, and another for every 64."""
-    line = "[" + "0," * (values - 1) + '"'
-    return line + "x" * (63_998 - len(line)) + '"]'
+def test_a_line_that_is_longer_than_any_of_ours_is_refused():
+    with pytest.raises(ValueError, match=r"^longer than 268435456 bytes$"):
+        parsed(b" " * 2**28)
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("change", "why"),
     [
-        line_of(11_000),
-        *map(
-            json.dumps,
-            (  # marks in a text are none
-                {"text": ',[{"\\' * 200_000},
-                {"text": "a, b" * 300_000},
-                ["x"] * 9_000,
-            ),
-        ),
+        (lambda data: gzip.compress(b"a"), "not packed by this project"),
+        (lambda data: b"", "not packed by this project"),
+        (lambda data: data[:-1], "ends too early"),
+        (lambda data: data[:12] + b"\xff" * 9 + data[21:], "damaged"),
+        (lambda data: data[:-8] + bytes(8), "damaged"),  # its checksum
+        (lambda data: data + data, "behind the end"),
+        (lambda data: data + b"\0", "behind the end"),
     ],
 )
-def test_a_line_that_is_worth_its_length_is_read(text):
-    assert value_of(text) == json.loads(text)
+def test_a_packed_file_of_ours_is_one_whole_gzip_member(tmp_path, change, why):
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(change(gzip_bytes(b"text " * 100)))
+    with pytest.raises(OSError, match=why):
+        read_bytes(path)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [(line_of(11_001), "more values"), (b" " * 2**28, "^longer than 268435456 bytes$")],
-    ids=["values", "length"],
-)
-def test_a_line_that_is_too_long_or_not_worth_its_length_is_refused(text, why):
-    with pytest.raises(ValueError, match=why):
-        value_of(text)
+def test_only_regular_files_are_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    for name in ("pipe", "link", "."):
+        with pytest.raises(OSError, match="no regular file"):
+            read_bytes(tmp_path / name)
+    assert read_bytes(tmp_path / "file") == b"x"

@@ -25,7 +25,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from common import UsageError
-from common.artifacts import csv_line, lines_of, unpacked, value_of
+from common.artifacts import csv_line, lines_of, parsed, unpacked
 from common.refusals import Verdict
 from urrp import ACTS, LABELS, OTHER_WORDS, QUESTIONS, Item, item, load_suite, words
 from urrp.classify import read
@@ -123,7 +123,7 @@ class Refused(Exception):
 
 def _object(line: bytes) -> dict[str, Any]:
     try:
-        data = value_of(line)
+        data = parsed(line)
     except UnicodeDecodeError:
         raise Refused("bytes that are no UTF-8; save the file as UTF-8") from None
     except json.JSONDecodeError as error:

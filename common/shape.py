@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import UsageError
-from common.artifacts import DEEPEST, TOO_DEEP, parsed, read_bytes
+from common.artifacts import DEEPEST, TOO_DEEP, at_most, parsed, read_bytes
 
 RESTORE = "restore it from a copy"  # advice on a file that this project wrote
 LARGEST = 16 << 20  # bytes of a file that a user writes
 LISTED = 24  # names in an error line
+MANY = 1 << 60  # no list has so many entries
 ABSENT = object()
 
 
@@ -46,9 +47,9 @@ class Kind(NamedTuple):
 
 
 def plain(words: str, test: Callable[[Any], bool]) -> Kind:
-    return Kind(
-        lambda value: None if test(value) else Fault("", f"must be {words}", value)
-    )
+    """The values that pass the test; `words` say after "must be" what they are."""
+    says = f"must be {words}"
+    return Kind(lambda v: None if test(v) else Fault("", says, v))
 
 
 def is_number(value: Any) -> bool:
@@ -64,7 +65,7 @@ def is_time(value: Any) -> bool:
 
 UTC = "%Y-%m-%dT%H:%M:%SZ"
 TEXT = plain("text", lambda v: isinstance(v, str))
-NAME = plain("a name", lambda v: isinstance(v, str) and v.strip() != "")
+NAME = plain("a name", lambda v: isinstance(v, str) and bool(v.strip()))
 FLAG = plain("true or false", lambda v: isinstance(v, bool))
 NUMBER = plain("a number", is_number)
 OBJECT = plain("an object", lambda v: isinstance(v, dict))
@@ -72,34 +73,28 @@ TIME = plain("a time such as 2026-01-31T23:59:59Z", is_time)
 
 
 def whole(low: int, high: int | None = None) -> Kind:
-    return plain(
-        f"a whole number from {low}" + ("" if high is None else f" to {high}"),
-        lambda v: (
-            is_number(v)
-            and isinstance(v, int)
-            and v >= low
-            and (high is None or v <= high)
-        ),
-    )
+    most = math.inf if high is None else high
+    words = f"a whole number from {low}"
+    if high is not None:
+        words += f" to {high}"
+    return plain(words, lambda v: type(v) is int and low <= v <= most)
 
 
 def number(low: float, high: float) -> Kind:
-    return plain(
-        f"a number from {low:g} to {high:g}",
-        lambda v: is_number(v) and low <= v <= high,
-    )
+    words = f"a number from {low:g} to {high:g}"
+    return plain(words, lambda v: is_number(v) and low <= v <= high)
 
 
 def enum(*allowed: Any) -> Kind:
     """One of these values; for a text that is none of them, the nearest is named."""
-    words = "one of " + ", ".join(
-        a if isinstance(a, str) else json.dumps(a) for a in allowed
-    )
+    typed = [(type(each), each) for each in allowed]
+    words = [each if isinstance(each, str) else json.dumps(each) for each in allowed]
+    says = "must be one of " + ", ".join(words)
 
     def fault(value: Any) -> Fault | None:
-        if any(value == a and type(value) is type(a) for a in allowed):
+        if (type(value), value) in typed:
             return None
-        return Fault("", f"must be {words}", value, near_to(value, allowed))
+        return Fault("", says, value, near_to(value, allowed))
 
     return Kind(fault)
 
@@ -124,11 +119,11 @@ def either(first: Kind, second: Kind) -> Kind:
         faults = [first.fault(value), second.fault(value)]
         if None in faults:
             return None
-        says = f"{faults[0].says}, or {faults[1].says.removeprefix('must be ')}"
-        return next(
-            (each for each in faults if each.path or each.value is ABSENT),
-            Fault("", says, value),
-        )
+        for each in faults:
+            if each.path or each.value is ABSENT:
+                return each
+        says = ", or ".join(each.says for each in faults)
+        return Fault("", says.replace(", or must be ", ", or "), value)
 
     return Kind(fault)
 
@@ -137,26 +132,22 @@ def list_of(
     kind: Kind, size: int | None = None, least: int = 0, once: bool = False
 ) -> Kind:
     """A list, of exactly `size` or at `least` so many entries, no two of them alike if `once`."""
+    says, sizes = "must be a list", range(least, MANY)
+    if size:
+        says, sizes = f"{says} of {size} entries", [size]
+    elif least == 1:
+        says += " with at least one entry"
 
     def fault(value: Any) -> Fault | None:
-        if (
-            not isinstance(value, list)
-            or len(value) < least
-            or size not in (None, len(value))
-        ):
-            words = (
-                f" of {size} entries"
-                if size
-                else " with at least one entry" * (least == 1)
-            )
-            return Fault("", "must be a list" + words, value)
-        twice = next(
-            (item for at, item in enumerate(value) if once and item in value[:at]),
-            ABSENT,
-        )
-        return _first(
-            (f"[{at}]", kind.fault(item)) for at, item in enumerate(value)
-        ) or (None if twice is ABSENT else Fault("", f"names {shown(twice)} twice"))
+        if not isinstance(value, list) or len(value) not in sizes:
+            return Fault("", says, value)
+        wrong = _first((f"[{at}]", kind, item) for at, item in enumerate(value))
+        if wrong or not once:
+            return wrong
+        for at, item in enumerate(value):
+            if item in value[:at]:
+                return Fault("", f"names {shown(item)} twice")
+        return None
 
     return Kind(fault)
 
@@ -167,43 +158,38 @@ def several(kind: Kind, least: int = 1, once: bool = True) -> Kind:
 
 def map_of(kind: Kind, keys: str) -> Kind:
     """An object of any keys; `keys` says what they are, in prose."""
-    return Kind(
-        lambda value: (
-            OBJECT.fault(value)
-            or _first((f".{name}", kind.fault(item)) for name, item in value.items())
-        )
-    )
+
+    def fault(value: Any) -> Fault | None:
+        if not isinstance(value, dict):
+            return OBJECT.fault(value)
+        return _first((f".{name}", kind, item) for name, item in value.items())
+
+    return Kind(fault)
 
 
 def record(**fields: Kind | tuple[Kind, str]) -> Kind:
     """An object of exactly these fields, each a kind or (kind, its meaning in prose)."""
-    kinds = {
-        name: field[0] if type(field) is tuple else field
-        for name, field in fields.items()
-    }
+    kinds = {name: _field(field) for name, field in fields.items()}
 
     def fault(value: Any) -> Fault | None:
-        if wrong := OBJECT.fault(value):
-            return wrong
-        if unknown := [name for name in value if name not in kinds]:
-            return Fault(
-                "",
-                f"unknown key {unknown[0][:60]!r}",
-                advice=nearest(unknown[0], kinds),
-            )
+        if not isinstance(value, dict):
+            return OBJECT.fault(value)
+        for name in value:
+            if name not in kinds:
+                says = f"unknown key {name[:60]!r}"
+                return Fault("", says, advice=nearest(name, kinds))
         return _first(
-            (
-                f".{name}",
-                kind.fault(value[name])
-                if name in value
-                else None
-                if kind.optional
-                else Fault("", "is missing"),
-            )
-            for name, kind in kinds.items()
+            (f".{name}", kind, value.get(name, ABSENT)) for name, kind in kinds.items()
         )
 
     return Kind(fault)
+
+
+def _field(field: Kind | tuple[Kind, str]) -> Kind:
+    """The kind of a field whose value is ABSENT where it is left out."""
+    kind = field if isinstance(field, Kind) else field[0]
+    absent = None if kind.optional else Fault("", "is missing")
+    return Kind(lambda v: absent if v is ABSENT else kind.fault(v))
 
 
 def options(**fields: Kind) -> Kind:
@@ -211,11 +197,13 @@ def options(**fields: Kind) -> Kind:
     return record(**{name: sometimes(kind) for name, kind in fields.items()})
 
 
-def _first(places: Iterable[tuple[str, Fault | None]]) -> Fault | None:
-    return next(
-        (fault._replace(path=path + fault.path) for path, fault in places if fault),
-        None,
-    )
+def _first(places: Iterable[tuple[str, Kind, Any]]) -> Fault | None:
+    """The first fault of values at their paths, each of its kind."""
+    for path, kind, value in places:
+        fault = kind.fault(value)
+        if fault:
+            return fault._replace(path=path + fault.path)
+    return None
 
 
 # --- saying it ---------------------------------------------------------------------------------
@@ -223,24 +211,15 @@ def _first(places: Iterable[tuple[str, Fault | None]]) -> Fault | None:
 
 def check(kind: Kind, value: Any, source: str, advice: str = "") -> Any:
     """`value` where it is of the kind; UsageError names source, field, value and what to do."""
-    if fault := kind.fault(value):
-        path = fault.path.removeprefix(".")
-        says = fault.says + (
-            "" if fault.value is ABSENT else f", not {shown(fault.value)}"
-        )
-        raise UsageError(
-            "; ".join(
-                filter(
-                    None,
-                    [
-                        ": ".join(filter(None, [source, path, says])),
-                        fault.advice,
-                        advice,
-                    ],
-                )
-            )
-        )
-    return value
+    fault = kind.fault(value)
+    if fault is None:
+        return value
+    says = fault.says
+    if fault.value is not ABSENT:
+        says += f", not {shown(fault.value)}"
+    place = source, fault.path.removeprefix("."), says
+    parts = ": ".join(filter(None, place)), fault.advice, advice
+    raise UsageError("; ".join(filter(None, parts)))
 
 
 def shown(value: Any) -> str:
@@ -251,17 +230,20 @@ def shown(value: Any) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """ "did you mean …?", or the list where nothing is near."""
-    known = sorted(known)
-    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
-    return near_to(name, known) or f"known are {', '.join(known[:LISTED])}{more}"
+    names = sorted(known)
+    listed = ", ".join(names[:LISTED])
+    if len(names) > LISTED:
+        listed += f" and {len(names) - LISTED} more"
+    return near_to(name, names) or f"known are {listed}"
 
 
 def near_to(name: Any, known: Iterable[Any]) -> str:
+    """ "did you mean …?", or "" where no text is near."""
     texts = [each for each in known if isinstance(each, str)]
-    close = (
-        difflib.get_close_matches(name, texts, 1, 0.5) if isinstance(name, str) else []
-    )
-    return f"did you mean {close[0]!r}?" if close else ""
+    if isinstance(name, str):
+        for close in difflib.get_close_matches(name, texts, 1, 0.5):
+            return f"did you mean {close!r}?"
+    return ""
 
 
 # --- files -------------------------------------------------------------------------------------
@@ -282,9 +264,7 @@ def load(path: Path, kind: Kind) -> dict[str, Any]:
     """The object in a JSON file that a user wrote, of this kind; UsageError otherwise."""
     try:
         with Path(path).open("rb") as file:
-            text = file.read(LARGEST + 1)
-        if len(text) > LARGEST:
-            raise ValueError(f"longer than {LARGEST} bytes")
+            text = at_most(LARGEST, file)
         value = strict(text.decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give another file") from None
@@ -305,17 +285,13 @@ def strict(text: str) -> Any:
 
 
 def _check_depth(value: Any, levels: int = DEEPEST) -> None:
-    if not levels:
+    if levels == 0:
         raise ValueError(TOO_DEEP)
-    inner = (
-        value.values()
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list)
-        else ()
-    )
-    for item in inner:
-        _check_depth(item, levels - 1)
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            _check_depth(item, levels - 1)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict:
@@ -328,6 +304,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict:
 
 
 def _finite(text: str) -> float:
-    if not math.isfinite(value := float(text)):
+    value = float(text)
+    if not math.isfinite(value):
         raise ValueError(f"{text[:60]} is no number of JSON")
     return value

@@ -132,11 +132,10 @@ def _value(text: str) -> Any:
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict:
     """An object. A usage or a cost that stands twice is none: nobody knows which of them holds."""
-    names = [name for name, _ in pairs]
     value = dict(pairs)
-    for name in ("usage", "cost"):
-        if names.count(name) > 1:
-            value[name] = None
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        value |= {name: None for name in ("usage", "cost") if names.count(name) > 1}
     return value
 
 

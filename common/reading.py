@@ -443,8 +443,10 @@ def _wait(error: dict, exchange: Exchange, now: float) -> float | None:
         _seconds(headers.get("retry-after"), now),
         _until(headers.get("x-ratelimit-reset"), now),
     ]
-    wait = next((wait for wait in waits if wait and wait > 0), None)
-    return wait and min(wait, LONGEST_WAIT_S)
+    for wait in waits:
+        if wait and wait > 0:
+            return min(wait, LONGEST_WAIT_S)
+    return None
 
 
 def _seconds(value: Any, now: float) -> float | None:
@@ -479,11 +481,12 @@ def epoch(value: Any, otherwise: float | None = None) -> float | None:
 
 REFUSING = re.compile(
     r"unsupported|unknown|unrecogni|unexpected|extra|forbid|disallow|deprecat|invalid"
-    r"|incompatible|mandatory|no longer|cannot|can't|must be|should be|may only|only \w+ with"
+    r"|incompatible|mandatory|no longer|cannot|can't|must be|should be|may only"
     r"|(not|n't) (\w+ )?(support|permit|allow|recogni|accept|valid|available|compatible)"
     r"|非法|不支持",
     re.I,
 )
+# What servers call the effort that they are asked for.
 THINKING = re.compile(r"\bthink(ing)?\b|\breasoning(?= value)", re.I)
 # What a server names as a remedy, or lists as known.
 ADVICE = re.compile(
@@ -518,8 +521,10 @@ def refused_parameter(exchange: Exchange, sent: Mapping[str, Any]) -> str | None
 
 
 def _refused_by(error: dict, sent: Mapping[str, Any]) -> str | None:
+    """What an object in the body refuses: what stands at its `param` or `loc`, else the first name
+    in a sentence that refuses something."""
     texts = [_text(error, key) for key in ("message", "msg", "error", "detail", "raw")]
-    words = ". ".join(texts)
+    words = ". ".join(texts)[:4000]
     place = [_text(error, "param"), *map(_text, _get(list, error, "loc"))]
     name = _first_named(": " + ", ".join(place), sent)
     for sentence in SENTENCE_END.split(words):

@@ -30,7 +30,7 @@ from cirrus.markers.ratings import (
 )
 from common import UsageError, cli
 from common import config as c
-from common.instrument import last_words
+from common.session import last_words
 from common.shape import options, whole
 from common.verify import find_runs, open_run
 
@@ -78,7 +78,7 @@ def main(argv) -> cli.Done:
             "models, such as A,B"
         )
     source = Path(args.prompts or PROMPTS)
-    texts = codebook_texts(source) | further_texts(design, source)
+    texts = codebook_texts(source) | further_texts(design, source, True)
     codebook(texts[CODEBOOK])  # a fault in it is told before anything is asked
     runs = without_ratings({run: open_run(run) for run in find_runs(args.runs)})
     if strange := {manifest["artifact"] for manifest in runs.values()} - {"tournament"}:

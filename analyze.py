@@ -13,39 +13,54 @@ One-shot studies are analysed one by one; with --out, several of them stand on o
 MECHANISM TWIN --out DIR), and nothing is written into their folders. Tournament runs are analysed
 together, as one study: several plans or seeds too, where they differ in nothing but what a plan
 varies. `--verify` checks the journal's chain and the manifest's hashes, and derives every file
-again from the journal alone: the first difference is named. `--export-ratings` and
-`--import-ratings` have people rate policies blind, as adjudicate.py has models; the next analysis
-reads both. `--index` writes index.html, a list of every run.
+again from the journal alone: the first difference is named. What --out wrote names its runs by
+their paths, and is verified from them. `--export-ratings` and `--import-ratings` have people rate
+policies blind, as adjudicate.py has models; the next analysis reads both. `--index` writes
+index.html, a list of every run.
 """
 
 import json
+import os
 import sys
 from collections import Counter
-from functools import reduce
-from operator import getitem
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
-from cirrus import instruments
-from cirrus.judge.rows import places, read_study, without_ratings
+from cirrus import instruments, plans
+from cirrus.judge.rows import (
+    RUNS_FILE,
+    places,
+    read_study,
+    runs_file,
+    runs_named,
+    without_ratings,
+)
 from cirrus.markers import ratings
 from cirrus.reports import calibration, pilot, study
 from cirrus.reports.study import gist, noticed, write_analysis
 from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli, verify
-from common.artifacts import csv_line, json_file, write_atomic
-from common.runs import rewrite
-from show import document, figures
+from common.artifacts import csv_line, json_file, read_bytes, write_atomic
+from common.runs import read_manifest, rewrite
+from common.shape import TEXT, enum, record, several
+from show import document as doc
+from show import figures
 from show.html import page
-from show.listing import STUDY, entries, index, read_json, states
 from urrp import collect, report
 
 # {artifact of a manifest: the instrument of such a run}
 INSTRUMENTS = {**instruments.INSTRUMENTS, "urrp": collect.instrument}
+OF_RUNS = verify.runs(INSTRUMENTS)
+MANIFEST, ANALYSIS = verify.MANIFEST, plans.ANALYSIS
+NAMED = record(artifact=enum("runs"), runs=several(TEXT))
 
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
   python3 analyze.py results/pilot/pilot-s42 --figures paper/figures
   python3 analyze.py --verify results         every run below this folder
-  python3 analyze.py --index results          results/index.html: their table
+  python3 analyze.py --index results          results/index.html: a list of them
   python3 analyze.py results/acausal/confirmatory-s42 --export-ratings sheet.csv
   python3 analyze.py results/acausal/confirmatory-s42 --import-ratings anna.csv"""
 
@@ -73,7 +88,7 @@ def arguments(argv):
     add(
         "--index",
         action="store_true",
-        help="write index.html into the first folder: every run",
+        help="write index.html into the folder: every run below it",
     )
     add = flags.add_argument_group(
         "people who rate policies by the codebook"
@@ -145,6 +160,8 @@ def check(args):
     for name in ("sample", "seed"):
         if getattr(args, name) is not None and given != ["--export-ratings"]:
             raise UsageError(f"--{name}: means something only with --export-ratings")
+    if args.index and (len(args.runs) > 1 or args.out):
+        raise UsageError("--index: give one folder; index.html is written into it")
 
 
 def analyse_all(args) -> cli.Done:
@@ -219,75 +236,112 @@ def analyse_pilots(args, runs) -> cli.Done:
         )
     if args.out and len(runs) > 1:
         return analyse_together(args, runs)
-    written = []
-    for run, manifest in runs.items():
-        files, again = verify.derive_again(run, INSTRUMENTS)
-        target = Path(args.out) / run.name if args.out else run
-        rewrite(
-            target, files if args.out else {**files, "manifest.json": json_file(again)}
-        )
-        summary = pilot.read(target / "pilot-analysis.json")
-        drawn, listing = write_figures(summary, args.figures)
-        written.append(
-            {
-                "run": str(run),
-                "written": str(target),
-                "files": sorted(files),
-                "state": manifest["state"],
-                "simulated": manifest["identity"]["provider"] == "simulated",
-                **({"figures": drawn} if drawn else {}),
-            }
-        )
-        if not args.json:
-            print(
-                document.terminal(summary),
-                f"{target}: {len(files)} files derived from the run's journal (state: "
-                f"{manifest['state']})",
-                *listing,
-                f"open {target / 'report.html'}",
-                sep="\n",
-                flush=True,
-            )
+    written = [analyse_pilot(args, run, manifest) for run, manifest in runs.items()]
     left = cli.unfinished(entry["state"] == "complete" for entry in written)
     return cli.Done(INCOMPLETE if left else COMPLETE, {"runs": written}, error=left)
 
 
+def analyse_pilot(args, run, manifest) -> dict[str, Any]:
+    """Derive the files of a one-shot study again, and say so; what --json tells of it."""
+    target = Path(args.out) / run.resolve().name if args.out else run
+    made, again = verify.derive_again(run, INSTRUMENTS)
+    if target.resolve() == run.resolve():
+        rewrite(target, {**made, MANIFEST: json_file(again)})
+    else:
+        check_free(target)
+        rewrite(target, {**made, RUNS_FILE: runs_file(target, [run])})
+    summary = pilot.read(target / "pilot-analysis.json")
+    drawn, listing = write_figures(summary, args.figures)
+    state = manifest["state"]
+    if not args.json:
+        print(
+            doc.terminal(summary),
+            f"{target}: {len(made)} files derived from the run's journal (state: {state})",
+            *listing,
+            f"open {target / 'report.html'}",
+            sep="\n",
+            flush=True,
+        )
+    entry = {
+        "run": str(run),
+        "written": str(target),
+        "files": sorted(made),
+        "state": state,
+        "simulated": is_simulated(manifest),
+    }
+    if drawn:
+        entry["figures"] = drawn
+    return entry
+
+
 def analyse_together(args, runs) -> cli.Done:
     """One page of several finished one-shot studies; their own folders stay as they are."""
-    target, names = Path(args.out), Counter(run.name for run in runs)
-    if (target / "manifest.json").is_file():
-        raise UsageError(f"--out {target}: a run's own folder; give another")
+    target = Path(args.out)
+    check_free(target)
     for run, manifest in runs.items():
         if manifest["state"] != "complete":
             raise UsageError(f"{run}: unfinished; the command that made it resumes it")
-    outs = {
-        run.name
-        if names[run.name] == 1
-        else f"{run.parent.name}/{run.name}": json.loads(
-            verify.derive_again(run, INSTRUMENTS)[0]["pilot-analysis.json"]
-        )
-        for run in runs
-    }
-    report, files = pilot.together(outs)
-    target.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        write_atomic(target / name, text)
+    report, made = together(runs)
+    made[RUNS_FILE] = runs_file(target, runs)
+    rewrite(target, made)
     return cli.Done(
         COMPLETE,
         {
             "written": str(target),
-            "files": sorted(files),
+            "files": sorted(made),
             "runs": [str(run) for run in runs],
-            "simulated": any(out["simulated"] for out in outs.values()),
+            "simulated": any(map(is_simulated, runs.values())),
         },
-        f"{document.terminal(report)}\nopen {target / 'report.html'}",
+        f"{doc.terminal(report)}\nopen {target / 'report.html'}",
+    )
+
+
+def check_free(target: Path) -> None:
+    if (target / MANIFEST).is_file():
+        raise UsageError(f"--out {target}: a run's own folder; give another")
+
+
+def is_simulated(manifest) -> bool:
+    return manifest["identity"]["provider"] == "simulated"
+
+
+def together(runs: Iterable[Path]) -> tuple[doc.Document, dict[str, bytes]]:
+    """(the report of several one-shot studies, {file: content}), from their journals."""
+    folders = [Path(run).resolve() for run in runs]
+    times, outs = Counter(folder.name for folder in folders), {}
+    for folder in folders:
+        name = folder.name
+        if times[name] > 1:
+            name = f"{folder.parent.name}/{name}"
+        made, _ = verify.derive_again(folder, INSTRUMENTS)
+        outs[name] = json.loads(made["pilot-analysis.json"])
+    report, texts = pilot.together(outs)
+    return report, {name: text.encode() for name, text in texts.items()}
+
+
+def elsewhere(folder: verify.Folder) -> verify.Content | None:
+    """What a folder must hold into which --out wrote one-shot studies: by its runs.json."""
+    if RUNS_FILE not in folder.names or plans.is_analysis(folder):
+        return None
+    runs = runs_named(folder.path)
+    verify.check_named(folder, runs, OF_RUNS)
+    if len(runs) > 1:
+        _, made = together(runs)
+    else:
+        made, _ = verify.derive_again(*runs, INSTRUMENTS)
+    manifests = map(read_manifest, runs)
+    simulated = any(map(is_simulated, manifests))
+    return verify.Content(
+        verify.Verdict(str(folder.path), "analysis", simulated=simulated),
+        {**made, RUNS_FILE: runs_file(folder.path, runs)},
+        advice=f"; changed or out of date: analyze.py RUN… --out {folder.path} writes it",
     )
 
 
 def write_figures(report, folder):
     """Every figure as SVG, every table as CSV, straight into the folder, if any: (their names, what
     a terminal shows of them)."""
-    made = dict(document.files(report)) if folder else {}
+    made = dict(doc.files(report)) if folder else {}
     for name, content in made.items():
         Path(folder).mkdir(parents=True, exist_ok=True)
         write_atomic(
@@ -297,101 +351,200 @@ def write_figures(report, folder):
     return list(made), [cli.wrapped(f"{folder}: {', '.join(made)}")] * bool(made)
 
 
-def headline(name, *keys):
-    """What a folder's file holds under the keys, "" where the folder has none; ValueError, KeyError
-    or TypeError where it is damaged."""
-    return lambda folder: (
-        reduce(getitem, keys, read_json(folder / name))
-        if (folder / name).is_file()
-        else ""
-    )
+# --- the list of runs --------------------------------------------------------------------------
 
-
-# {instrument: what its analysis found, for the index}
-HEADLINES = {
-    "pilot": headline("pilot-analysis.json", "verdict", "sentence"),
-    "calibration": headline("calibration.json", "summary"),
-    "urrp": collect.headline,
-    **dict.fromkeys(
-        ("tournament", STUDY), headline("acausal-analysis.json", "verdict", "sentence")
-    ),
+TAGS = {"complete": "yes", "incomplete": "maybe", "damaged": "no"}
+# {file of an analysis: what it found, in a sentence}
+FOUND = {
+    "pilot-analysis.json": lambda out: out["verdict"]["sentence"],
+    ANALYSIS: lambda out: out["verdict"]["sentence"],
+    "calibration.json": lambda out: out["summary"],
+    "analysis.json": lambda out: " ".join(each["summary"] for each in out["models"]),
 }
+STAMP = (
+    "SIMULATED: what is stamped so comes from simulated respondents and says nothing about "
+    "any model."
+)
+DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OSError)
 
 
-def listed(folder) -> verify.Content | None:
-    """What the table of runs in a folder must say, where there is one."""
-    if "index.html" not in folder.names:
-        return None
-    made = page(index(entries([folder.path], HEADLINES), folder.path, VERSION))
-    return verify.Content(
-        verify.Verdict(str(folder.path), "index"),
-        {"index.html": made.encode()},
-        inner=None,
-        advice=f"; changed or out of date: analyze.py --index {folder.path} writes it anew",
+class Row(NamedTuple):
+    """What the list says of a run, or of an analysis; `date`: of a run's last session."""
+
+    models: Sequence[str] = ()
+    date: str = figures.NONE
+    state: str = "complete"
+    found: str = ""
+    simulated: bool = False
+
+
+def index(where: Path) -> tuple[bytes, list[Row]]:
+    """(index.html of a folder, its rows): every run and every analysis at or below it."""
+    table, rows = (
+        doc.Table(["run", "model", "date", "state", "found, or to do"], []),
+        [],
     )
+    for folder in sorted(verify.folders(where), key=lambda each: each.path):
+        if folder.names.isdisjoint([MANIFEST, *FOUND]):
+            continue
+        made = row(folder)
+        rows.append(made)
+        state = [doc.Tag(made.state, TAGS[made.state])]
+        if made.simulated:
+            state.append(doc.Tag("SIMULATED", "stamp"))
+        models = ", ".join(made.models) or figures.NONE
+        link = linked(folder, where)
+        table.rows.append([link, models, made.date, state, made.found])
+    report = doc.Document(
+        "Results",
+        "Every run below this folder, with its state and what it found.",
+        totals(rows),
+        doc.Foot(VERSION, {"rows": str(len(rows))}, "make report"),
+        sections=[doc.Section("Runs", [table])] if rows else [],
+        stamps=[STAMP] if any(each.simulated for each in rows) else [],
+    )
+    return page(report).encode(), rows
 
 
-READERS = [
-    verify.runs(INSTRUMENTS),
-    study.content,
-    report.content,
-    calibration.content,
-    listed,
-]
+def row(folder: verify.Folder) -> Row:
+    try:
+        made = Row()
+        for name in FOUND.keys() & folder.names:
+            out = json.loads(read_bytes(folder.path / name))
+            simulated = out.get("simulated", False)
+            made = Row(found=FOUND[name](out), simulated=simulated)
+        return of_run(folder.path, made) if MANIFEST in folder.names else made
+    except UsageError as error:
+        return Row(state="damaged", found=str(error))
+    except DAMAGED as error:
+        return Row(state="damaged", found=f"{type(error).__name__}: {error}")
+
+
+def of_run(path: Path, made: Row) -> Row:
+    manifest = read_manifest(path)
+    unproven, state, found = manifest["unproven"], manifest["state"], made.found
+    models = manifest["identity"]["config"]["models"]
+    if isinstance(models, dict):
+        models = [model["name"] for model in models["decision"]]
+    if state != "complete":
+        why = unproven["ended_by"] or "running, or interrupted"
+        state, found = "incomplete", f"{why}: the command that began it resumes it"
+    date = unproven["sessions"][-1]["started"].partition("T")[0]
+    return Row(models, date, state, found, is_simulated(manifest))
+
+
+def linked(folder: verify.Folder, where: Path) -> doc.Link:
+    """A run's name, which leads to its report, or to its manifest before there is one."""
+    name = os.path.relpath(folder.path, where)
+    file = "report.html" if "report.html" in folder.names else MANIFEST
+    # A line may break behind a slash.
+    return doc.Link(name.replace("/", " / "), quote(f"{name}/{file}"))
+
+
+def totals(rows: Iterable[Row]) -> str:
+    counts = Counter(row.state for row in rows)
+    named = ", ".join(f"{counts[state]:,} {state}" for state in TAGS if counts[state])
+    return named or "no run yet: make pilot, make tournament, make urrp"
 
 
 def index_all(args) -> cli.Done:
-    """One page that lists what lies in the folders, be it complete, incomplete or damaged."""
-    paths = [Path(path) for path in args.runs]
-    where = Path(args.out or paths[0])
-    for path in (*paths, where):
-        if not path.is_dir():
-            raise UsageError(f"{path}: no such folder")
-    entered = entries(paths, HEADLINES)
-    write_atomic(where / "index.html", page(index(entered, where, VERSION)))
-    counts = states(entered)
-    totals = ", ".join(f"{n} {state}" for state, n in counts.items()) or "no run yet"
-    return cli.Done(
-        COMPLETE,
-        {
-            "written": str(where / "index.html"),
-            "states": counts,
-            "simulated": any(entry.simulated for entry in entered),
-        },
-        f"{where / 'index.html'}: {totals}",
-    )
+    """One page that lists what lies in a folder, be it complete, incomplete or damaged."""
+    [where] = map(Path, args.runs)
+    if not where.is_dir():
+        raise UsageError(f"{where}: no such folder")
+    target = where / "index.html"
+    content, rows = index(where)
+    write_atomic(target, content)
+    facts = {
+        "written": str(target),
+        "states": Counter(row.state for row in rows),
+        "simulated": any(row.simulated for row in rows),
+    }
+    return cli.Done(COMPLETE, facts, f"{target}: {totals(rows)}")
+
+
+def indexed(folder: verify.Folder) -> verify.Content | None:
+    """What the list of runs in a folder must say, where there is one."""
+    if "index.html" not in folder.names:
+        return None
+    content, _ = index(folder.path)
+    verdict = verify.Verdict(str(folder.path), "index")
+    anew = f"; changed or out of date: analyze.py --index {folder.path} writes it anew"
+    return verify.Content(verdict, {"index.html": content}, advice=anew)
+
+
+# --- verified ----------------------------------------------------------------------------------
+
+READERS = [
+    OF_RUNS,
+    plans.plan,
+    partial(plans.analysis, OF_RUNS),
+    elsewhere,
+    report.content,
+    calibration.content,
+    indexed,
+]
 
 
 def verify_all(args) -> cli.Done:
-    """One line for each folder; 0 where all are complete and follow from their journals."""
-    heads, verdicts = cli.names(args.expect_head) or (), []
+    """A line for each folder; 0 where all are complete and follow from their journals."""
+    published, verdicts = cli.names(args.expect_head) or (), []
     for path in args.runs:
-        for result in verify.verify(path, READERS):
-            verdicts.append(verdict := verify.expected_head(result, heads))
-            if not args.json:
+        for verdict in verify.verify(path, READERS):
+            fault = verify.publication_fault(verdict, published)
+            if fault:
+                verdict = verdict._replace(problems=[*verdict.problems, fault])
+            verdicts.append(verdict)
+            if not args.json and not verdict.is_note:
                 print(cli.printable(verify.sentence(verdict)), flush=True)
-    if not verdicts:
+    said = [verdict for verdict in verdicts if not verdict.is_note]
+    if not said:
         raise UsageError(f"{args.runs[0]}: {verify.NO_RUN}")
-    for note in dict.fromkeys(note for verdict in verdicts for note in verdict.notes):
-        runs = [verdict.run for verdict in verdicts if note in verdict.notes]
-        more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-        print(
-            cli.wrapped(cli.printable(f"note: {runs[0]}{more}: {note}")),
-            file=sys.stderr,
-        )
     facts = {"runs": [verdict._asdict() | {"ok": verdict.ok} for verdict in verdicts]}
-    failed = sum(not verdict.ok for verdict in verdicts)
+    tell_notes(verdicts)
+    failed = sum(not verdict.ok for verdict in said)
+    text = counted(said) if len(said) > 1 else to_publish(*said)
     if failed:
-        return cli.Done(
-            USAGE,
-            facts,
-            error=f"{failed} of {len(verdicts)} folders hold what does "
-            "not follow from their journals",
-        )
-    if not args.json and not heads:
+        error = f"{failed} of {len(said)} folders hold what does not follow from their journals"
+        return cli.Done(USAGE, facts, text, error)
+    if not args.json and not published:
         print(cli.wrapped(f"unproven: {verify.WHOLE}"), file=sys.stderr)
-    left = cli.unfinished(verdict.state == "complete" for verdict in verdicts)
-    return cli.Done(INCOMPLETE if left else COMPLETE, facts, error=left)
+    left = cli.unfinished(verdict.state == "complete" for verdict in said)
+    return cli.Done(INCOMPLETE if left else COMPLETE, facts, text, left)
+
+
+def tell_notes(verdicts: Sequence[verify.Verdict]) -> None:
+    """What is no fault, on stderr: a note that many folders have is told once."""
+    told: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        for note in verdict.notes:
+            told.setdefault(note, []).append(verdict.run)
+    for note, (first, *others) in told.items():
+        more = f" and {len(others)} more" if others else ""
+        line = cli.printable(f"note: {first}{more}: {note}")
+        print(cli.wrapped(line), file=sys.stderr)
+
+
+def counted(verdicts: Sequence[verify.Verdict]) -> str:
+    """The closing line: how many folders were verified, are unfinished, failed."""
+    good = [verdict for verdict in verdicts if verdict.ok]
+    whole = [verdict for verdict in good if verdict.state == "complete"]
+    stamped = sum(verdict.simulated for verdict in whole)
+    stamp = f" ({stamped} SIMULATED)" if stamped else ""
+    left, failed = len(good) - len(whole), len(verdicts) - len(good)
+    unfinished = f", {left} unfinished" if left else ""
+    folders = figures.count(len(verdicts), "folder")
+    return f"{folders}: {len(whole)} verified{stamp}{unfinished}, {failed} failed"
+
+
+def to_publish(verdict: verify.Verdict) -> str:
+    """Root and head of a single run that is complete, and what nothing proves of it."""
+    if not verdict.root or not verdict.ok or verdict.state != "complete":
+        return ""
+    lines = [f"  root {verdict.root}", f"  head {verdict.head_sha256}"]
+    if verdict.unproven:
+        lines.append(cli.wrapped(f"  unproven: {', '.join(verdict.unproven)}"))
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -92,9 +92,9 @@ def origin_of(
     )
     if design == "mechanism":
         config["lever"] = dict.fromkeys(models, lever)
-    texts = instruments.domain_of(oneshot.DOMAIN).texts | instruments.further_texts(
-        config, PROMPTS
-    )
+    # Inspect calls the model itself: there is no warm-up, and no text for one.
+    more = instruments.further_texts(config, PROMPTS, simulated=True)
+    texts = instruments.domain_of(oneshot.DOMAIN).texts | more
     return Origin(
         Path(),
         {
@@ -120,7 +120,7 @@ def trials_of(origin: Origin) -> dict[str, oneshot.Trial]:
 
 def messages(request: wire.Request) -> list[dict[str, str]]:
     """What run_pilot.py sends of a request, as role and content."""
-    return wire.body(request, wire.Model(), "compatible")["messages"]
+    return wire.messages(request)
 
 
 # --- asking ------------------------------------------------------------------------------------
@@ -189,12 +189,10 @@ def pilot(
         solver=ask(),
         scorer=cooperation(),
         metadata={"study": origin.identity},
+        # No limit of ours on the output: a model that thinks needs the provider's whole room.
         config=GenerateConfig(
             temperature=config["temperature"],
             reasoning_effort=config["reasoning_effort"],
-            max_tokens=wire.output_cap(
-                next(iter(trials.values())).request, wire.Model()
-            ),
         ),
     )
 
@@ -227,9 +225,12 @@ class Logged(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """The answers of logs, in the place of a journal's. `read`: by trial."""
+    """The answers of logs, in the place of a journal's. `read`: by trial. Inspect warms no model
+    up and sets none aside."""
 
     read: Mapping[str, Logged]
+    adapted: Mapping[tuple[str, str], wire.Adapted] = {}
+    set_aside: Mapping[str, tuple[str, str]] = {}
 
     def __call__(self, request: wire.Request) -> wire.Reply:
         return self.read[request.id].reply if request.id in self.read else wire.NOT_RUN

@@ -38,7 +38,7 @@ from cirrus.reports.pilot import read
 from common import UsageError, cli
 from common import config as c
 from common.artifacts import read_bytes
-from common.instrument import last_words
+from common.session import last_words
 from common.shape import enum, options, whole
 from common.verify import open_run
 from show.document import terminal
@@ -176,7 +176,8 @@ def main(argv) -> cli.Done:
     origin = setup.origin(
         Path(args.out) / run_id,
         design,
-        domain.texts | instruments.further_texts(design, source),
+        domain.texts
+        | instruments.further_texts(design, source, setup.choice.simulated),
     )
     return c.study_main(
         setup,
@@ -231,7 +232,8 @@ def probes_of(args):
 
 
 def lever_of(given, models, domain):
-    """{"lever": {model: its strength}}, with the head hash of the lever study that chose them."""
+    """{"lever": {model: its strength}}, with the root over the answers that chose them: a journal's
+    head would hold clock times."""
     if given.isascii() and given.isdigit():
         if not 1 <= int(given) <= len(LEVERS):
             raise UsageError(
@@ -268,7 +270,7 @@ def lever_of(given, models, domain):
             )
     return {
         "lever": {model: parts[model]["nearest"] for model in models},
-        "lever_study": manifest["journal"]["head_sha256"],
+        "lever_study": manifest["merkle_root"],
     }
 
 

@@ -40,6 +40,7 @@ from cirrus.ask.design import (
     REPLICATION,
     Run,
     by_folder,
+    plans_of,
     positions,
     run_name,
 )
@@ -48,11 +49,21 @@ from cirrus.ask.respondents import RESPONDENTS
 from cirrus.judge import prereg
 from cirrus.judge.rows import places, read_study
 from cirrus.reports.study import gist, noticed, write_analysis
-from common import COMPLETE, INTERRUPTED, MEANING, Stop, UsageError, cli, shape
+from common import (
+    COMPLETE,
+    INTERRUPTED,
+    MEANING,
+    UNREADABLE,
+    Stop,
+    UsageError,
+    cli,
+    shape,
+)
 from common import config as c
 from common.cluster import mapped
-from common.instrument import Simulated, headline
 from common.runs import check_run_id
+from common.server import OPENROUTER
+from common.session import Simulated, headline
 from common.verify import find_runs
 
 # How often, and who: agents, rounds, meetings of a pair, seeds, models.
@@ -115,8 +126,8 @@ EXAMPLES = """  python3 run_tournament.py             simulated, 10 agents × 10
 
 plans: 2x2, confirmatory, exploratory, holdout, ablation, history-off, study, or
 JSON.
---limit-usd is for everything the command does; cost.limit_usd of the
-configuration for each run."""
+--limit-usd is for everything the command does; without it, each run adds
+cost.limit_usd of the configuration."""
 
 
 def arguments(argv):
@@ -126,6 +137,11 @@ def arguments(argv):
         EXAMPLES,
     )
     add, _ = cli.add_call_flags(flags, "results/acausal", str(DEFAULT))
+    add(
+        "--strategy-models",
+        metavar="A,B",
+        help="models that write the policies, where others than --models",
+    )
     add("--seeds", metavar="1,2,3", help="repeat run or plan with each of these seeds")
     add(
         "--toggle",
@@ -172,7 +188,10 @@ def main(argv) -> cli.Done:
     setup = c.settle(args, [DEFAULT], SETTINGS, flags_over(args))
     settings, choice = setup.config, setup.choice
     models, warnings = model_settings(
-        settings, choice.simulated, cli.names(args.models)
+        settings,
+        choice.simulated,
+        cli.names(args.models),
+        cli.names(args.strategy_models),
     )
     source = Path(args.prompts or PROMPTS)
     domains = {
@@ -194,7 +213,8 @@ def main(argv) -> cli.Done:
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
-        Simulated(RESPONDENTS, 0).check([v["name"] for v in models["decision"]])
+        for listed in models.values():
+            Simulated(RESPONDENTS, 0).check(model["name"] for model in listed)
     if args.preregister:
         return preregister(args, runs)
     if args.dry_run:
@@ -207,28 +227,64 @@ def main(argv) -> cli.Done:
 
 def conducted(setup, runs, prompts):
     """({run id: its summary}, {why something stopped: its exit code})."""
-    args, jobs, done, stops = (
-        setup.args,
-        instruments.jobs_of(setup, runs, prompts),
-        {},
-        {},
-    )
+    args, done, stops = setup.args, {}, {}
     instruments.note_plan(args.out, args.plan, runs)
     try:
-        with mapped(instruments.attempt, jobs, args.jobs, args.scheduler) as results:
-            for _, summaries in results:
-                instruments.note_plan(args.out, args.plan, runs)
-                for summary in summaries:
-                    done[summary.run_id] = summary
-                    if summary.exit_code:
-                        stops.setdefault(summary.note, summary.exit_code)
-                    if not args.json and summary.figures:
-                        say(summary, len(done), len(runs))
-                if INTERRUPTED in stops.values():
-                    break
+        for summaries in sessions(setup, runs, prompts):
+            instruments.note_plan(args.out, args.plan, runs)
+            for summary in summaries:
+                done[summary.run_id] = summary
+                if summary.exit_code:
+                    stops.setdefault(summary.note, summary.exit_code)
+                if not args.json and summary.figures:
+                    say(summary, len(done), len(runs))
+            if INTERRUPTED in stops.values():
+                break
     except Stop as stop:
         stops.setdefault(str(stop), stop.code)
     return done, stops
+
+
+def sessions(setup, runs, prompts):
+    """The summaries of live runs, all asked together by this process; of simulated ones as they
+    come, one by one, here or by an executor."""
+    args, choice = setup.args, setup.choice
+    settings = setup.settings(args.plan or runs[0].run_id, 0, {})
+    settings = settings._replace(
+        seed=runs[0].config["seed"],
+        effort=effort_of_all(runs),
+        limit_usd=limit_usd(setup, runs),
+        nested=args.json or (choice.simulated and len(runs) > 1),
+    )
+    plans = plans_of(args.plan, runs)
+    if not choice.simulated:
+        yield instruments.conduct_runs(args.out, runs, choice, settings, prompts, plans)
+        return
+    out = str(Path(args.out).resolve()) if args.scheduler else args.out
+    jobs = [
+        (out, run, choice, settings._replace(seed=run.config["seed"]), prompts, plans)
+        for run in runs
+    ]
+    with mapped(instruments.simulate_run, jobs, args.jobs, args.scheduler) as results:
+        for _, summaries in results:
+            yield summaries
+
+
+def limit_usd(setup, runs) -> float:
+    """Dollars for everything that the command does; configured is that of a run."""
+    if setup.args.limit_usd is not None:
+        return setup.args.limit_usd
+    return setup.config["cost"]["limit_usd"] * len(runs)
+
+
+def effort_of_all(runs) -> str | None:
+    """The effort of all models, where they have the same one: the server's list is asked
+    whether it is taken."""
+    efforts = set()
+    for run in runs:
+        for models in run.config["models"].values():
+            efforts |= {run.config.get("effort") or model["effort"] for model in models}
+    return efforts.pop() if len(efforts) == 1 else None
 
 
 # --- the configuration file, and what a run is made of it -----------------------------------------
@@ -277,7 +333,7 @@ SETTINGS = shape.options(
     effort=c.EFFORT,
     randomization=shape.options(**RANDOMIZATION, seeds=shape.several(c.SEED)),
     temperature=shape.maybe(c.TEMPERATURE),
-    cost=shape.options(limit_usd=c.LIMIT_USD, plan_limit_usd=c.number(0, 1e7)),
+    cost=shape.options(limit_usd=c.LIMIT_USD),
     concurrency=shape.options(strategy=c.CALLS, decision=c.CALLS),
 )
 
@@ -318,10 +374,11 @@ def flags_over(args) -> dict[str, Any]:
         toggles[factor] = level
     return {
         "toggles": toggles or None,
-        "cost": None if args.limit_usd is None else {"plan_limit_usd": args.limit_usd},
+        "temperature": None if args.temperature == "default" else args.temperature,
+        "effort": c.effort_of(args.effort),
         **{
             name: getattr(args, name)
-            for name in ("domain", "agents", "rounds", "temperature", "pin", "effort")
+            for name in ("domain", "agents", "rounds", "upstream")
         },
     }
 
@@ -348,19 +405,25 @@ def seeds_given(args) -> list[int] | None:
 def model_settings(
     settings: Mapping[str, Any],
     simulated: bool,
-    names: list[str] | None,
+    names: list[str] | None = None,
+    strategists: list[str] | None = None,
 ) -> tuple[dict[str, list[dict]], list[str]]:
-    """({stage: models}, warnings). `names`: decision models (all respondents if simulated)."""
-    if names is not None and (not names or len(set(names)) < len(names)):
-        raise UsageError("--models: give at least one name, each once")
+    """({stage: models}, warnings). `names`: the models of every stage; `strategists`: those
+    that write policies, where they are others."""
+    for flag, given in (("--models", names), ("--strategy-models", strategists)):
+        if given is not None and (not given or len(set(given)) < len(given)):
+            raise UsageError(f"{flag}: give at least one name, each once")
     out, warnings = {}, []
     for stage, usual in MAX_OUT.items():
         listed = settings["models"][stage]
         listed = listed if isinstance(listed, list) else [listed]
-        if simulated or (names and stage == "decision"):
-            listed = [
-                listed[0] | {"name": name} for name in names or settings["respondents"]
-            ]
+        asked = names
+        if stage == "strategy" and strategists is not None:
+            asked = strategists
+        if asked is None and simulated:
+            asked = settings["respondents"]
+        if asked is not None:
+            listed = [listed[0] | {"name": name} for name in asked]
         out[stage] = [
             _model(model, stage, usual, settings.get("effort")) for model in listed
         ]
@@ -571,7 +634,7 @@ def estimates(setup, runs, domains) -> list[dict[str, Any]]:
     """What each run will probably take, from its rendered prompts."""
     return [
         instruments.estimate(
-            run, domains[run.config["domain"]], setup.config, setup.choice.simulated
+            run, domains[run.config["domain"]], setup.config, setup.choice
         )
         for run in runs
     ]
@@ -581,7 +644,7 @@ def dry_run(setup, runs, domains) -> cli.Done:
     """Design, calls and cost; nothing asked or written."""
     settings, choice, rows = setup.config, setup.choice, estimates(setup, runs, domains)
     calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
-    limit, each = instruments.limits_usd(settings, runs)
+    limit = limit_usd(setup, runs)
     unpriced = sorted({name for row in rows for name in row["unpriced"]})
     lines = [headline(choice, calls, usd, limit, unpriced)]
     for run, row in zip(runs, rows, strict=True):
@@ -589,12 +652,15 @@ def dry_run(setup, runs, domains) -> cli.Done:
         lines.append(
             f"{folder}: {row['agents']} agents × {row['rounds']} rounds × {row['games']} "
             f"games, {row['calls']} calls, about {row['prompt_tokens']} tokens read, "
-            f"${row['usd']:.4f} of ${each:g}"
+            f"${row['usd']:.4f}"
         )
     if choice.simulated:
         live = runs[0].config | {"models": model_settings(settings, False, None)[0]}
         row = instruments.estimate(
-            runs[0]._replace(config=live), domains[live["domain"]], settings, False
+            runs[0]._replace(config=live),
+            domains[live["domain"]],
+            settings,
+            choice._replace(simulated=False, address=OPENROUTER),
         )
         lines.append(
             f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a "
@@ -634,7 +700,7 @@ def announce(setup, runs, domains) -> None:
             setup.choice,
             sum(row["calls"] for row in rows),
             sum(row["usd"] for row in rows),
-            instruments.limits_usd(setup.config, runs)[0],
+            limit_usd(setup, runs),
             [],
         ),
         file=sys.stderr if setup.args.json else sys.stdout,
@@ -682,8 +748,9 @@ def report(args, runs, done, stops) -> cli.Done:
             for run in runs
         )
     )
-    text = "" if code else f"now: python3 analyze.py {' '.join(map(str, folders))}"
-    if args.analyze and not code:
+    whole = code in (COMPLETE, UNREADABLE)
+    text = f"now: python3 analyze.py {' '.join(map(str, folders))}" if whole else ""
+    if args.analyze and whole:
         print("analysing", file=sys.stderr, flush=True)
         study = read_study(find_runs(folders))
         target, _, out = write_analysis(study, places(study, None))

@@ -20,7 +20,7 @@ from pathlib import Path
 from common import UsageError, cli
 from common import config as c
 from common.artifacts import write_atomic
-from common.instrument import last_words
+from common.session import last_words
 from common.shape import either, enum, options, several, whole
 from urrp import MIN_TRIALS, SUITE_PATH
 from urrp.collect import FILE, RESPONDENTS, SUITE, instrument

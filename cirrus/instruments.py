@@ -4,9 +4,10 @@ run = pilot(Origin(folder, identity, domain.texts))
 INSTRUMENTS["pilot"](origin)                       # the same, by the manifest's `artifact`
 """
 
+import asyncio
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,15 +22,16 @@ from cirrus.ask.bulletins import (
     read_text,
 )
 from cirrus.ask.cues import use
-from cirrus.ask.design import STAGES, Run, by_folder, design
+from cirrus.ask.design import STAGES, Run, design, plans_of
 from cirrus.ask.prompts import EXAMPLES
 from cirrus.ask.respondents import RESPONDENTS
+from cirrus.ask.warmups import form_warmups
 from cirrus.judge import games, prereg
-from cirrus.judge.oneshot import analyse
-from cirrus.judge.rows import Study, read_study
+from cirrus.judge.oneshot import UNASKED, analyse
+from cirrus.judge.rows import PLAN_FILE, Study, plan_file, read_study
 from cirrus.markers import ratings
 from cirrus.reports.pilot import files as report_files
-from common import COMPLETE, Stop, UsageError, cli, instrument, wire
+from common import COMPLETE, Stop, UsageError, cli, session
 from common.artifacts import (
     canonical_json,
     csv_bytes,
@@ -40,12 +42,12 @@ from common.artifacts import (
     sha256,
     write_atomic,
 )
-from common.drive import Chain, ask
-from common.instrument import Derived, Ended, Instrument, Settings, tallied
+from common.ask import Ask, Warmup, neutral_warmups
+from common.config import Prices
 from common.journal import Answers
-from common.openrouter import public_address
-from common.rng import SeededRandom
 from common.runs import Origin, code_hashes, elapsed
+from common.server import public_address
+from common.session import Derived, Ended, Instrument, Settings, tallied
 from common.wire import UNANSWERED, Request
 
 
@@ -95,6 +97,7 @@ CSV_FIELDS = (
     "decision",
     "cooperates",
     "status",
+    "read_from",
     "served_model",
     "provider",
     "prompt_tokens",
@@ -110,9 +113,7 @@ def pilot(origin: Origin) -> Instrument:
     domain = domain_of(config.get("domain", oneshot.DOMAIN), origin.prompts)
 
     def deal() -> list[list[oneshot.Trial]]:
-        return oneshot.design(
-            domain, config, config["models"], origin.prompts.get(EXAMPLES, "")
-        )
+        return oneshot.design(domain, config, config["models"], worked_examples(origin))
 
     blocks = cache(deal)
 
@@ -132,15 +133,22 @@ def pilot(origin: Origin) -> Instrument:
     def requests() -> list[Request]:
         return [trial.request for block in (*blocks(), probed()) for trial in block]
 
-    def chains() -> list[Chain]:
-        decisions = [ask([trial.request for trial in block]) for block in blocks()]
-        return [*decisions, *(probes.ask(trial, decisions) for trial in probed())]
+    async def asked_in_order(ask: Ask) -> None:
+        """Decisions, then the probes."""
+        asked = [[trial.request for trial in block] for block in blocks()]
+        await asyncio.gather(*map(ask, asked))
+        await asyncio.gather(*(ask([probe.request]) for probe in probed()))
+
+    def warmups() -> list[Warmup]:
+        return pilot_warmups(domain, config, origin.prompts)
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice
-        rows = oneshot.rows(
-            again, [[answers(trial.request) for trial in block] for block in again]
-        )
+        replies = [[answers(trial.request) for trial in block] for block in again]
+        aside = set_aside(config["models"], answers)
+        rows = [
+            row for row in oneshot.rows(again, replies) if row["model"] not in aside
+        ]
         answered = {row["id"] for row in rows if row["status"] not in UNANSWERED}
         trials = [trial for block in again for trial in block if trial.id in answered]
         same = sum(
@@ -148,35 +156,97 @@ def pilot(origin: Origin) -> Instrument:
             for trial in trials
         )
         probe_rows = [probes.row(trial, answers(trial.request)) for trial in probed()]
-        return Derived(
-            pilot_files(
+        files = {}
+        if trials:
+            files = pilot_files(
                 rows,
                 [trial.request for trial in trials],
                 study,
                 (same, len(trials)),
                 probe_rows,
+                {"adapted": session.adapted_facts(answers), "set_aside": aside},
             )
-            if trials
-            else {},
-            {"statuses": tallied(rows, "status")},
-        )
+        return Derived(files, {"statuses": tallied(rows, "status")})
 
     return Instrument(
         "pilot",
         "trials",
         lambda: [request.id for request in requests()],
         lambda: [(request, 1) for request in requests()],
-        chains,
+        asked_in_order,
         derive,
+        warmups,
     )
 
 
-def further_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
-    """{path: text} of what a study asks or shows beside its domain's prompts."""
+def worked_examples(origin: Origin) -> str:
+    """The text of the filled-in forms that stand before every question; "" where none do."""
+    if not origin.identity["config"].get("examples"):
+        return ""
+    return origin.prompts[EXAMPLES]
+
+
+def pilot_warmups(
+    domain: Domain, config: Mapping[str, Any], prompts: Mapping[str, str]
+) -> list[Warmup]:
+    """Two calls for each model of each stage. Simulated runs have no text for them."""
+    examples = prompts.get(EXAMPLES)
+    if examples is None:
+        return []
+    stages = ("decision", "probe") if config.get("probes") else ("decision",)
+    made = []
+    for model in config["models"]:
+        for stage in stages:
+            made += form_warmups(
+                domain,
+                examples,
+                stage=stage,
+                model=model,
+                max_out=config["max_out"],
+                temperature=config["temperature"],
+                effort=config["reasoning_effort"],
+                worked=bool(config.get("examples")),
+            )
+    return made
+
+
+def set_aside(models: Sequence[str], answers: Answers) -> dict[str, str]:
+    """{model: why} of those that a study leaves out: that were set aside, where others are
+    left."""
+    aside = {model: why for model, (_, why) in answers.set_aside.items()}
+    return aside if set(models) - set(aside) else {}
+
+
+def without_models(
+    study: Mapping[str, Any], set_aside: Collection[str]
+) -> dict[str, Any]:
+    """The identity of a study as it is judged: models that were set aside are none of its."""
+    config = study["config"]
+    kept = [name for name in config["models"] if name not in set_aside]
+    return {**study, "config": {**config, "models": kept}}
+
+
+def further_texts(
+    config: Mapping[str, Any], source: Source, simulated: bool
+) -> dict[str, str]:
+    """{path: text} of what a study asks or shows beside its domain's prompts; live, with the
+    forms of the warm-up."""
     files: dict[str, str] = {}
     for factor, path in (("probes", probes.FILE), ("examples", EXAMPLES)):
         if config.get(factor):
             read_text(source, path, files)
+    if not simulated:
+        files |= warmup_texts(source)
+    return files
+
+
+def warmup_texts(source: Source) -> dict[str, str]:
+    """The forms of the warm-up: of these prompts, else of the project's."""
+    files: dict[str, str] = {}
+    try:
+        read_text(source, EXAMPLES, files)
+    except UsageError:
+        read_text(PROMPTS, EXAMPLES, files)
     return files
 
 
@@ -186,11 +256,14 @@ def pilot_files(
     study: Mapping[str, Any],
     dealt: tuple[int, int],
     probed: Sequence[Mapping],
+    asked: Mapping[str, Any] = UNASKED,
 ) -> dict[str, bytes]:
     """{file name: content}. `answered`: the requests that have an answer; `dealt`: how many of how
-    many of them the seed deals again; `probed`: rows of probes."""
+    many of them the seed deals again; `probed`: rows of probes; `asked`: what the warm-up found,
+    and which models were set aside."""
+    judged = without_models(study, asked["set_aside"])
     # Read back from its own JSON: what is shown then has the digits that the file has.
-    out = json.loads(canonical_json(analyse(rows, study, dealt, probed)))
+    out = json.loads(canonical_json(analyse(rows, judged, dealt, probed, asked)))
     trials = jsonl(rows)
     # Identity of design and prompts, whoever serves the models.
     hashes = {
@@ -237,31 +310,33 @@ def tournament(origin: Origin) -> Instrument:
     domain = cache(lambda: domain_of(study["config"]["domain"], origin.prompts))
     dealt = cache(lambda: design(domain(), study["config"]))
 
+    async def play(ask: Ask) -> None:
+        await encounters.play(dealt(), ask)
+
+    def warmups() -> list[Warmup]:
+        examples = origin.prompts.get(EXAMPLES)
+        return [] if examples is None else encounters.warmups(dealt(), examples)
+
     def derive(answers: Answers) -> Derived:
-        files, manifest = games.derive(
-            study,
-            domain(),
-            answers,
-            {
-                "code_sha256": sha256(canonical_json(origin.code or code_hashes())),
-                "charged_usd": answers.charged_usd,
-            },
-        )
-        return Derived(
-            files,
-            {
-                "statuses": manifest["statuses"],
-                "prereg_sha256": study.get("prereg_sha256"),
-            },
-        )
+        facts = {
+            "code_sha256": sha256(canonical_json(origin.code or code_hashes())),
+            "charged_usd": answers.charged_usd,
+        }
+        files, manifest = games.derive(study, domain(), answers, facts)
+        facts = {
+            "statuses": manifest["statuses"],
+            "prereg_sha256": study.get("prereg_sha256"),
+        }
+        return Derived(files, facts)
 
     return Instrument(
         "tournament",
         "calls",
         lambda: encounters.request_ids(dealt()),
         lambda: encounters.typical_calls(dealt()),
-        lambda: encounters.chains(dealt()),
+        play,
         derive,
+        warmups,
     )
 
 
@@ -278,25 +353,27 @@ def adjudication(origin: Origin) -> Instrument:
             config,
             items(),
             ratings.codebook(origin.prompts[ratings.CODEBOOK]),
-            origin.prompts.get(EXAMPLES, ""),
+            worked_examples(origin),
         )
     )
 
     def derive(answers: Answers) -> Derived:
         replies = {request.id: answers(request) for request in requests()}
         rows = list(ratings.rating_rows(config, items(), replies, answers.simulated))
-        return Derived(
-            {ratings.RATINGS: jsonl(rows)},
-            {"statuses": tallied(rows, "rater", "status")},
-        )
+        facts = {"statuses": tallied(rows, "rater", "status")}
+        return Derived({ratings.RATINGS: jsonl(rows)}, facts)
+
+    async def rate(ask: Ask) -> None:
+        await asyncio.gather(*(ask([request]) for request in requests()))
 
     return Instrument(
         "adjudication",
         "ratings",
         lambda: [request.id for request in requests()],
         lambda: [(request, 1) for request in requests()],
-        lambda: list(map(ask, requests())),
+        rate,
         derive,
+        lambda: neutral_warmups(requests()),
     )
 
 
@@ -340,62 +417,6 @@ INSTRUMENTS: dict[str, Callable[[Origin], Instrument]] = {
 # --- conducting runs of the tournament --------------------------------------------------------
 
 
-class Job(NamedTuple):
-    """Runs of one process, whose ids differ. `choice` and `settings` travel without key and
-    respondents; `prompts` of a plan are read once, {path: text}, for all its runs."""
-
-    out: str
-    runs: tuple[Run, ...]
-    choice: cli.Choice
-    settings: Settings
-    prompts: Source = PROMPTS
-
-
-def limits_usd(settings, runs) -> tuple[float, float]:
-    """Dollars for everything, dollars for each run."""
-    each = settings["cost"]["limit_usd"]
-    total = settings["cost"].get("plan_limit_usd", each * len(runs))
-    return (total, each) if len(runs) > 1 else (total, total)
-
-
-def jobs_of(setup, runs, prompts) -> list[Job]:
-    """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
-    share limits and budget."""
-    args, limits, groups = setup.args, setup.limits, [(run,) for run in runs]
-    if not setup.choice.simulated:
-        many = min(args.jobs, len(runs), *limits.values())
-        # By lot: no factor of the plan may go with one process.
-        drawn = SeededRandom(runs[0].config["seed"], "groups").sample(runs, len(runs))
-        groups = [tuple(drawn[at::many]) for at in range(many)]
-        limits = {stage: max(1, n // many) for stage, n in limits.items()}
-    # The pre-flight is told an effort only where all models of all runs have the same.
-    efforts = {
-        run.config.get("effort") or model["effort"]
-        for run in runs
-        for models in run.config["models"].values()
-        for model in models
-    }
-    total, each = limits_usd(setup.config, runs)
-    settings = setup.settings(
-        "", 0, efforts.pop() if len(efforts) == 1 else None
-    )._replace(limits=limits, limit_each=each, nested=len(groups) > 1 or args.json)
-    out = str(Path(args.out).resolve() if args.scheduler else Path(args.out))
-    return [
-        Job(
-            out,
-            group,
-            setup.choice._replace(key=""),
-            settings._replace(
-                name=args.plan or group[0].run_id,
-                seed=group[0].config["seed"],
-                limit_usd=total * len(group) / len(runs),
-            ),
-            prompts,
-        )
-        for group in groups
-    ]
-
-
 class Summary(NamedTuple):
     """What a session did for one run."""
 
@@ -407,93 +428,105 @@ class Summary(NamedTuple):
     figures: dict[str, Any]
 
 
-def origin_of(job: Job, run: Run) -> Origin:
-    """Where a run goes, and what makes two runs the same study: limits, prices and concurrency do
-    not, the hash of a preregistration in its plan's folder does."""
-    folder, domain = (
-        Path(job.out) / run.folder,
-        domain_of(run.config["domain"], job.prompts),
-    )
-    registered = run.folder and (folder / prereg.FILE).is_file()
-    study = {
+def origin_of(
+    out: str,
+    run: Run,
+    choice: cli.Choice,
+    settings: Settings,
+    prompts: Source,
+    plans: Mapping[str, Mapping],
+) -> Origin:
+    """Where a run goes, and what makes two runs the same study: limits, prices and concurrency
+    do not; the runs of its plan and the hash of a preregistration in its folder do."""
+    folder = Path(out) / run.folder
+    texts = dict(domain_of(run.config["domain"], prompts).texts)
+    if not choice.simulated:
+        texts |= warmup_texts(prompts)
+    identity = {
         "config": run.config,
-        "prompts": dict(domain.files),
+        "prompts": {path: sha256(text) for path, text in texts.items()},
         "provider": "simulated",
-        "prereg_sha256": sha256(read_bytes(folder / prereg.FILE))
-        if registered
-        else None,
+        "prereg_sha256": None,
     }
-    if not job.choice.simulated:
-        pin = job.settings.terms.pin
-        study |= {
-            "provider": public_address(job.choice.address),
-            "routing": dict(job.settings.routing),
-            **({"pin": pin} if pin else {}),
-        }
-    return Origin(folder / run.run_id, study, domain.texts)
+    if run.folder in plans:
+        identity["plan"] = plans[run.folder]
+    if run.folder and (folder / prereg.FILE).is_file():
+        identity["prereg_sha256"] = sha256(read_bytes(folder / prereg.FILE))
+    if not choice.simulated:
+        identity["provider"] = public_address(choice.address)
+    if settings.upstream and not choice.simulated:
+        identity["upstream"] = settings.upstream
+    return Origin(folder / run.run_id, identity, texts)
 
 
-def attempt(job: Job) -> list[Summary]:
-    """Conduct the runs of a job, each in its own folder; a summary of each, in order. What stops
-    them before they begin is in the summaries too: an executor has no use for an exception."""
-    choice = job.choice._replace(key="" if job.choice.simulated else cli.api_key())
+def conduct_runs(
+    out: str,
+    runs: Sequence[Run],
+    choice: cli.Choice,
+    settings: Settings,
+    prompts: Source,
+    plans: Mapping[str, Mapping],
+) -> list[Summary]:
+    """Conduct runs together, each in its own folder; a summary of each, in order. What stops
+    them before they begin is in the summaries too: an executor has no use for an exception.
+    `prompts` of a plan are read once, {path: text}, for all its runs; `plans`: {folder of
+    runs: the plan that they belong to}."""
+    settings = settings._replace(respondents=RESPONDENTS)
     try:
-        use(job.prompts)
-        origins = [origin_of(job, run) for run in job.runs]
-        ended = instrument.conduct(
-            [instrument.Run(origin, tournament(origin)) for origin in origins],
-            choice,
-            job.settings._replace(respondents=RESPONDENTS),
-        )
+        use(prompts)
+        origins = [
+            origin_of(out, run, choice, settings, prompts, plans) for run in runs
+        ]
+        studies = [session.Run(origin, tournament(origin)) for origin in origins]
+        ended = session.conduct(studies, choice, settings)
     except Stop as stop:
         return [
             Summary(
-                str(Path(job.out) / run.folder / run.run_id),
+                str(Path(out) / run.folder / run.run_id),
                 run.run_id,
                 stop.code,
                 str(stop),
                 choice.simulated,
                 {},
             )
-            for run in job.runs
+            for run in runs
         ]
     return list(map(_summary, ended))
 
 
+def simulate_run(
+    job: tuple[str, Run, cli.Choice, Settings, Source, Mapping[str, Mapping]],
+) -> list[Summary]:
+    """One simulated run, for an executor."""
+    out, run, choice, settings, prompts, plans = job
+    return conduct_runs(out, [run], choice, settings, prompts, plans)
+
+
 def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
     """plan.json in a plan's folder: which runs belong to it, begun or not."""
-    for folder, members in by_folder(runs) if plan else ():
-        path = Path(out) / folder / "plan.json"
-        content = json_file(
-            {
-                "artifact": "plan",
-                "plan": folder.rpartition("-s")[0],
-                "runs": [run.run_id for run in members],
-            }
-        )
-        if path.parent.is_dir() and not (
-            path.is_file() and path.read_bytes() == content
-        ):
+    for folder, planned in plans_of(plan, runs).items():
+        path, content = Path(out) / folder / PLAN_FILE, plan_file(planned)
+        if path.is_file() and path.read_bytes() == content:
+            continue
+        if path.parent.is_dir():
             write_atomic(path, content)
 
 
 def _summary(ended: Ended) -> Summary:
     path, manifest = ended.folder.path, ended.folder.manifest
-    return Summary(
-        str(path),
-        path.name,
-        ended.stop.code if ended.stop else COMPLETE,
-        str(ended.stop or ended.note),
-        manifest["simulated"],
-        {
-            "state": manifest["state"],
-            "cost_usd": manifest["cost"]["spent_usd"],
-            "elapsed_s": elapsed(manifest),
-            "files": len(manifest["files"]),
-            "attempts": manifest["journal"]["attempts"],
-            "first_encounters": first_encounters(path, ended.folder.origin.prompts),
-        },
-    )
+    figures = {
+        "state": manifest["state"],
+        "cost_usd": manifest["cost"]["spent_usd"],
+        "elapsed_s": elapsed(manifest),
+        "files": len(manifest["files"]),
+        "attempts": manifest["journal"]["attempts"],
+        "first_encounters": first_encounters(path, ended.folder.origin.prompts),
+        "set_aside": manifest.get("set_aside", {}),
+    }
+    code, note = COMPLETE, ended.note
+    if ended.stop is not None:
+        code, note = ended.stop.code, str(ended.stop)
+    return Summary(str(path), path.name, code, note, manifest["simulated"], figures)
 
 
 def first_encounters(run: Path, prompts: Mapping[str, str]) -> str | None:
@@ -517,38 +550,30 @@ def first_encounters(run: Path, prompts: Mapping[str, str]) -> str | None:
 
 
 def estimate(
-    run: Run, domain: Domain, settings: Mapping[str, Any], simulated: bool
+    run: Run, domain: Domain, settings: Mapping[str, Any], choice: cli.Choice
 ) -> dict[str, Any]:
     """Calls, tokens read (four bytes each) and dollars of a run, by stage."""
     t = design(domain, run.config)
-    prices = {name: wire.as_model(entry) for name, entry in settings["prices"].items()}
-    assumed = wire.as_model(settings["assumed_price"])
-    calls, tokens, usd = dict.fromkeys(STAGES, 0), 0, 0.0
-    for request, times in encounters.typical_calls(t):
-        calls[request.stage] += times
+    prices = Prices(settings, choice)
+    calls = encounters.typical_calls(t)
+    by_stage = dict.fromkeys(STAGES, 0)
+    tokens = 0
+    for request, times in calls:
+        by_stage[request.stage] += times
         tokens += times * len(request.texts.encode()) // 4
-        usd += (
-            0.0
-            if simulated
-            else times
-            * wire.expected_cost(
-                request, prices.get(request.model, wire.Model()), assumed
-            )
-        )
-    names = list(
-        dict.fromkeys(
-            model["name"] for stage in STAGES for model in run.config["models"][stage]
-        )
-    )
+    names: list[str] = []
+    for stage in STAGES:
+        names += [model["name"] for model in run.config["models"][stage]]
+    names = list(dict.fromkeys(names))
     return {
         "run_id": run.run_id,
         "agents": run.config["agents"],
         "rounds": run.config["rounds"],
         "games": sum(len(pair.labels) for round_ in t.rounds for pair in round_.pairs),
-        "calls": sum(calls.values()),
-        "by_stage": calls,
+        "calls": sum(by_stage.values()),
+        "by_stage": by_stage,
         "prompt_tokens": tokens,
-        "usd": usd,
+        "usd": prices.expected(calls),
         "models": names,
-        "unpriced": [] if simulated else [name for name in names if name not in prices],
+        "unpriced": prices.unpriced(names),
     }

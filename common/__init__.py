@@ -7,15 +7,7 @@ one line a user reads.
 import sys
 
 VERSION = "0.1.0"
-EFFORTS = (
-    "none",
-    "minimal",
-    "low",
-    "medium",
-    "high",
-    "xhigh",
-    "max",
-)  # of reasoning, upwards
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")  # of reasoning
 KEY_VARIABLE = "OPENROUTER_API_KEY"
 
 # Every script comes by here first, so scripts and this file keep to what a Python 3.9 can read.
@@ -26,23 +18,23 @@ if sys.version_info < (3, 11):  # noqa: UP036
     )
     sys.exit(2)
 
-COMPLETE, UNEXPECTED, USAGE, INCOMPLETE, BUDGET, PROVIDER, INTERRUPTED = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    130,
-)
+COMPLETE = 0
+UNEXPECTED = 1
+USAGE = 2
+INCOMPLETE = 3
+BUDGET = 4
+PROVIDER = 5
+UNREADABLE = 6
+INTERRUPTED = 130
 
 MEANING = {  # the gravest first
     UNEXPECTED: "unexpected error",
     USAGE: "wrong usage or configuration",
     INTERRUPTED: "interrupted, the same command resumes",
-    PROVIDER: "the provider refused (key, credit, model)",
+    PROVIDER: "the provider refused every model (key, credit, name)",
     BUDGET: "stopped by the budget, resumes with a higher limit",
     INCOMPLETE: "incomplete, the same command resumes",
+    UNREADABLE: "of no model can a decision be read",
     COMPLETE: "complete",
 }
 
@@ -75,6 +67,12 @@ class ProviderRefused(Stop):
     """Key, credit, permission or model: asking again would not help."""
 
     code = PROVIDER
+
+
+class Unreadable(Stop):
+    """All was asked, and of no model can a decision be read."""
+
+    code = UNREADABLE
 
 
 class Interrupted(Stop):

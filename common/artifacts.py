@@ -15,6 +15,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from glob import escape
+from itertools import takewhile
+from operator import eq
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -175,9 +177,44 @@ def content_of(name: str, data: bytes) -> bytes:
     return gzip.decompress(data) if name.endswith(".gz") else data
 
 
+def check_file(path: Path) -> None:
+    """OSError where a pipe or a device stands there: it may never end, and to write a file in
+    its place would take it away."""
+    special = path.exists() and not (path.is_file() or path.is_dir())
+    if special:
+        raise OSError(errno.EINVAL, "a pipe or a device, no file", str(path))
+
+
+EXCERPT = 40  # characters of what stands at a first difference
+
+
+def first_difference(expected: bytes, actual: bytes) -> str:
+    """Where two contents part, in words: line, column, and what stands there. A line that is short
+    is shown whole, since its beginning often names it.
+
+    >>> print(first_difference(b'{"a":1}', b'{"a":2}'))
+    first difference in line 1, column 6: expected '{"a":1}', found '{"a":2}'
+    """
+    at = sum(takewhile(bool, map(eq, expected, actual)))
+    number = expected.count(b"\n", 0, at) + 1
+    begin = expected.rfind(b"\n", 0, at) + 1
+    start = begin if at - begin < EXCERPT // 2 else at
+    want, have = _excerpt(expected, start), _excerpt(actual, start)
+    where = f"line {number}, column {at - begin + 1}"
+    return f"first difference in {where}: expected {want}, found {have}"
+
+
+def _excerpt(data: bytes, at: int) -> str:
+    if at >= len(data):
+        return "the end of the file"
+    line = data[at : at + EXCERPT].split(b"\n")[0]
+    return repr(line.decode("utf-8", "replace"))
+
+
 def write_atomic(path: Path, data: bytes | str) -> None:
     """The whole file or the old one: written beside, synced, renamed over."""
     path = Path(path)
+    check_file(path)
     sweep(path.parent, f".{escape(path.name)}.*.tmp")
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -11,11 +11,12 @@ import textwrap
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from common import (
     COMPLETE,
@@ -29,16 +30,18 @@ from common import (
     UsageError,
 )
 from common.artifacts import canonical_json
-from common.openrouter import OPENROUTER, check_base_url, redacted
-from common.shape import near_to
+from common.server import OPENROUTER, check_base_url, redacted
+from common.shape import near_to, nearest
 
 ADDRESS_VARIABLE = "OPENROUTER_BASE_URL"
 # A model's name that can stand in a command as it is; others are left for the reader to type.
+SETTING = re.compile(r"\s*(?:export\s+)?(OPENROUTER_\w*)\s*=(.*)")  # in a .env
 TYPED = re.compile(r"[\w./:@-]+").fullmatch
 ROOT = Path(__file__).resolve().parents[1]
 
 EXIT_CODES = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or configuration ·
-3 incomplete, resumable · 4 budget · 5 the provider refused · 130 interrupted"""
+3 incomplete, resumable · 4 budget · 5 the provider refused every model ·
+6 complete, and no decision can be read · 130 interrupted"""
 
 WIDTH = 80  # of a terminal
 
@@ -117,9 +120,14 @@ def add_call_flags(
         f"{ADDRESS_VARIABLE})",
     )
     add(
-        "--pin",
-        metavar="SLUG",
-        help="ask one upstream a model: auto (the highest precision), or its name on OpenRouter",
+        "--upstream",
+        metavar="NAME",
+        help="ask this upstream of OpenRouter and allow no other",
+    )
+    add(
+        "--go-on",
+        action="store_true",
+        help="ask models too whose warm-up answers cannot be read",
     )
     add(
         "--models",
@@ -135,12 +143,15 @@ def add_call_flags(
     )
     design(
         "--effort",
-        metavar="NAME",
-        choices=EFFORTS,
-        help=f"reasoning: {', '.join(EFFORTS)} (default: the least that a model takes)",
+        metavar="LEVEL",
+        choices=("default", *EFFORTS),
+        help=f"reasoning: default (nothing is sent), {', '.join(EFFORTS)}",
     )
     design(
-        "--temperature", type=float, metavar="T", help="sampling temperature, 0 to 2"
+        "--temperature",
+        metavar="T",
+        type=temperature,
+        help="sampling temperature, 0 to 2; default: none is sent",
     )
     add = flags.add_argument_group("cost and speed").add_argument
     add(
@@ -218,17 +229,48 @@ def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]
     return limits
 
 
+def temperature(text: str) -> float | str:
+    """A number, or "default"."""
+    return text if text == "default" else float(text)
+
+
+def _env_file(path: Path) -> dict[str, str]:
+    """{name: value} of the OPENROUTER_… lines of a `.env`; UsageError for a name that nobody
+    reads."""
+    if not path.is_file():
+        return {}
+    text = path.read_text(encoding="utf-8", errors="replace")
+    values = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        setting = SETTING.match(line)
+        if setting is None:
+            continue
+        name, value = setting.groups()
+        if name not in (KEY_VARIABLE, ADDRESS_VARIABLE):
+            raise UsageError(
+                f"{path} line {number}: {name}: no such setting; "
+                f"{nearest(name, (KEY_VARIABLE, ADDRESS_VARIABLE))}"
+            )
+        values[name] = value.strip().strip("'\"")
+    return values
+
+
+def setting(name: str) -> str:
+    """Of the environment, else of `.env` beside the scripts; "" where neither has it."""
+    value = os.environ.get(name)
+    if value is None:
+        value = _env_file(ROOT / ".env").get(name, "")
+    return value.strip()
+
+
 def api_key() -> str:
-    """The key from the environment, else from `.env` beside the scripts."""
-    key, file = os.environ.get(KEY_VARIABLE), ROOT / ".env"
-    if key is None and file.is_file():
-        lines = re.findall(
-            rf"^\s*(?:export\s+)?{KEY_VARIABLE}\s*=(.*)$",
-            file.read_text(encoding="utf-8", errors="replace"),
-            re.M,
-        )
-        key = lines[-1].strip().strip("'\"") if lines else ""
-    return (key or "").strip()
+    """The key; "" where there is none."""
+    return setting(KEY_VARIABLE)
+
+
+def host_of(address: str) -> str:
+    """The host of an address that has been checked."""
+    return urlsplit(address).hostname or ""
 
 
 class Choice(NamedTuple):
@@ -245,7 +287,7 @@ def choose(provider: str, base_url: str | None) -> Choice:
         raise UsageError(
             "--base-url: simulated respondents need no server; leave it out"
         )
-    key, base_url = api_key(), base_url or os.environ.get(ADDRESS_VARIABLE, "").strip()
+    key, base_url = api_key(), base_url or setting(ADDRESS_VARIABLE)
     if provider == "simulated" or (provider == "auto" and not key and not base_url):
         return Choice(True, "", "")
     if not re.fullmatch(r"[!-~]*", key):
@@ -280,17 +322,32 @@ def run(
     """Run `main` and leave with its exit code. `machine`: stdout gets one JSON object, whatever
     happens; None takes it from --json (a help is for people all the same). `resumes`: the same
     command goes on where it broke off."""
-    # A shell starts what runs in its background with SIGINT ignored: half of a run would then
-    # heed it and the other half not.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    _heed_signals()
+    _open_streams()
     machine = "--json" in argv if machine is None else machine
     machine = machine and not {"-h", "--help"} & set(argv)
     # Whoever prints meanwhile, stdout holds the object alone.
     with redirect_stdout(sys.stderr) if machine else nullcontext():
         done = conclude(main, argv, resumes)
     sys.exit(tell(done, machine))
+
+
+def _heed_signals() -> None:
+    """SIGTERM and SIGHUP end a script as Ctrl-C does. (A shell starts what runs in its
+    background with SIGINT ignored: half of a run would then heed it and the other half not.)"""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, signal.default_int_handler)
+
+
+def _open_streams() -> None:
+    """UTF-8 on both streams, whatever the system's; nowhere, where a caller has closed one."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+            setattr(sys, name, nowhere)
+        getattr(sys, name).reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def conclude(
@@ -391,7 +448,9 @@ def _nobody_reads() -> None:
 
 
 def _without_key(text: str) -> str:
-    return redacted(text, api_key())
+    with suppress(UsageError):  # told already: a setting in .env that nobody reads
+        return redacted(text, api_key())
+    return text
 
 
 def _escaped(text: str) -> str:
@@ -411,36 +470,41 @@ LINE_EVERY_S = 10.0
 
 
 class Progress:
-    """Called by `Drive` whenever something has happened; other work calls `show`. A line that is
+    """Called by `Asker` whenever something has happened; other work calls `show`. A line that is
     not due is left out, but for the last one, which stays."""
 
     def __init__(self, name: str) -> None:
         self.name, self.live, self.started = name, sys.stderr.isatty(), time.monotonic()
         self.next = self.started + (0.0 if self.live else LINE_EVERY_S)
 
-    def __call__(self, drive, last: bool = False) -> None:
-        words = [
-            " · ".join(f"{outcome} {n}" for outcome, n in drive.outcomes.most_common())
+    def __call__(self, asker: Any, last: bool = False) -> None:
+        """What an Asker has done so far."""
+        if not last and time.monotonic() < self.next:
+            return
+        outcomes, money = asker.outcomes, asker.gate.money
+        paused = [
+            model
+            for model, breaker in asker.gate.breakers.items()
+            if breaker.state != "closed"
         ]
-        pairs = {
-            **drive.outcomes,
-            "retries": drive.retries,
-            "breaker": drive.breaker.state,
-        }
-        if drive.retries:
-            words.append(f"retries {drive.retries}")
-        limit, spent = drive.budget.total.limit, drive.budget.total.spent
-        if limit is not None:
-            projected = drive.budget.projection()
-            words.append(f"${spent:.4f} of ${limit:g} (projected ${projected:.4f})")
+        words = [" · ".join(f"{name} {n}" for name, n in outcomes.most_common())]
+        pairs = {**outcomes, "retries": asker.retries, "paused": len(paused)}
+        if asker.retries:
+            words.append(f"retries {asker.retries}")
+        if money.limit is not None:
+            spent, projected = money.spent, money.projection()
+            words.append(
+                f"${spent:.4f} of ${money.limit:g} (projected ${projected:.4f})"
+            )
             pairs |= {
                 "spent_usd": f"{spent:.6f}",
                 "projected_usd": f"{projected:.6f}",
-                "limit_usd": limit,
+                "limit_usd": money.limit,
             }
-        if drive.breaker.state != "closed":
-            words.append("paused: the server fails")
-        self.show((drive.done, drive.total, drive.earlier), words, pairs, last)
+        if paused:
+            words.append(f"paused, it fails: {', '.join(paused)}")
+        done = sum(outcomes.values()) - outcomes["not_run"]
+        self.show((done, asker.total, asker.earlier), words, pairs, last)
 
     def show(
         self,

@@ -21,7 +21,12 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import (
+    active_children,
+    connection,
+    get_context,
+    parent_process,
+)
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -42,19 +47,19 @@ def mapped(
     """(place in `jobs`, result) as results come. Incomplete where a worker is lost."""
     if scheduler:
         with _dask(scheduler) as pool:
-            yield _collected(
-                pool,
-                partial(_there, ROOT, work.__module__, work.__name__),
-                list(map(pickle.dumps, jobs)),
-                len(jobs),
-            )
+            there = partial(_there, ROOT, work.__module__, work.__name__)
+            packed = [pickle.dumps(job) for job in jobs]
+            yield _collected(pool, there, packed, len(jobs))
     elif min(processes, len(jobs)) < 2:
         yield enumerate(map(work, jobs))
     else:
         try:
-            with ProcessPoolExecutor(
-                processes, get_context("spawn"), _follow_parent
-            ) as pool:
+            with (
+                ProcessPoolExecutor(
+                    processes, get_context("spawn"), _follow_parent
+                ) as pool,
+                _ending_workers(),
+            ):
                 yield _collected(pool, partial(_interruptible, work), jobs, processes)
         except BrokenProcessPool:
             raise Incomplete(f"a worker was killed; {AGAIN}") from None
@@ -75,13 +80,26 @@ def _collected(
             yield running.pop(future), future.result()
 
 
+@contextmanager
+def _ending_workers() -> Iterator[None]:
+    """A signal may have reached this process alone: the pool would wait for its workers."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for worker in active_children():
+            worker.terminate()
+        raise
+
+
 def _follow_parent() -> None:
     """A worker whose parent was killed must not go on: it would hold the runs' folders."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ended = parent_process().sentinel
-    threading.Thread(
-        target=lambda: connection.wait([ended]) and os._exit(1), daemon=True
-    ).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+
+
+def _exit_with_parent() -> None:
+    connection.wait([parent_process().sentinel])
+    os._exit(1)
 
 
 def _interruptible(work: Callable, job: Any) -> Any:
@@ -123,9 +141,11 @@ def _dask(address: str) -> Iterator[Executor]:
 
 
 def _there(root: str, module: str, name: str, job: bytes) -> Any:
-    """On a worker that may not have this project on its path: sent by value, it brings the path."""
+    """On a worker that may not have this project on its path, nor has the scheduler: sent by
+    value, it brings the path."""
     sys.path.insert(0, root)
-    return getattr(importlib.import_module(module), name)(pickle.loads(job))
+    work = getattr(importlib.import_module(module), name)
+    return work(pickle.loads(job))
 
 
 _there.__module__ = "__main__"  # so that it is sent by value

@@ -1,9 +1,9 @@
-"""Strict reading of decisions: what can't be read is a status of its own, never a decision.
+"""How a decision is read: what can't be read is a status of its own, never a decision.
 
 >>> parse_decision("**Decision:** stay.", ("STAY", "LEAVE"))
-Parsed(option='STAY', status='ok')
+Parsed(option='STAY', status='ok', read_from='line')
 >>> parse_decision("I won't STAY", ("STAY", "LEAVE"))
-Parsed(option=None, status='unreadable')
+Parsed(option=None, status='unreadable', read_from='')
 """
 
 import re
@@ -12,55 +12,107 @@ from typing import NamedTuple
 
 from common.refusals import classify_refusal
 
-STATUSES = ("ok", "refused", "ambiguous", "wrong_label", "unreadable")
+READ_FROM = ("", "line", "think", "only")
 DRESSING = re.compile(
     r"[*_`~\[\]()<>{}\"'“”„‘’«»\u200b\ufeff]"
 )  # emphasis, brackets, quotes
-PREFIX = re.compile(r"\s*decision\s*[:：]\s*", re.I)
+FORM = re.compile(r"^decision ?[:：] ?")
+LISTED = re.compile(r"^[\W\d_]*decision ?[:：] ?")  # behind "1.", "-", "##"
+KEYED = re.compile(r'"decision"\s*:\s*"([^"]*)"', re.I)
 REFUSAL_READS = 4000  # characters; a refusal opens the reply
+# Tags around thoughts, as models write them. The last ones are gpt-oss's, whose marks some servers
+# keep and others lose.
+THOUGHTS = r"(?:\w{1,9}:)?(?:think(?:ing)?|thoughts?|reasoning|analysis)\b[^<>/]*>"
+TAG = re.compile(
+    rf"(?P<opens><\s*{THOUGHTS}|<\|begin_of_{THOUGHTS}|\[think\]|◁think▷"
+    r"|<\|channel\|>analysis\b[^<]*<\|message\|>)"
+    rf"|<\s*/\s*{THOUGHTS}|<\|end_of_{THOUGHTS}|\[/think\]|◁/think▷"
+    r"|<\|channel\|>final\b[^<]*<\|message\|>|assistantfinal",
+    re.I,
+)
 
 
 class Parsed(NamedTuple):
-    """`option`: the label as this game spells it, None unless `status` is "ok"."""
+    """`option`: the label as this game spells it, None unless `status` is "ok". `read_from`: where
+    it stands: on the first line of the reply ("line"), on the first line after the thoughts
+    ("think"), on the only line of the form ("only"); "" where nothing was read."""
 
     option: str | None
     status: str
+    read_from: str = ""
 
 
 def parse_decision(
     text: str, options: Sequence[str], known_labels: Collection[str] = ()
 ) -> Parsed:
-    """Read the first non-empty line of `text` as a choice between the two `options`.
+    """Read a reply as a choice between the two `options`.
 
-    It must be "Decision: X" or the bare label; emphasis, brackets, quotes, final punctuation
-    and case don't count. A label anywhere else in the text never counts. `known_labels`: those of
-    any game; to name one that this game does not offer is a finding of its own.
+    Thoughts in a tag at the start are no part of it. Its first non-empty line decides if that is
+    "Decision: X" or the bare label; emphasis, brackets, quotes, final punctuation and case don't
+    count. If it is neither, the lines of the form "Decision: X" decide, provided that all name the
+    same option; there a list mark may stand first, and an object of JSON may hold it as a key. A
+    label anywhere else never counts. `known_labels`: those of any game; to name one that this game
+    does not offer is a finding of its own.
     """
-    line = next(
-        (part for part in re.split(r"[\r\n]+", text) if DRESSING.sub("", part).strip()),
-        "",
-    )
-    plain = _fold(DRESSING.sub("", line))
-    prefix = PREFIX.match(plain)
-    chosen = re.sub(
-        r"[\s.,;:!?…。]+$", "", plain[prefix.end() :] if prefix else plain
-    ).strip()
-    for option in options:
-        if chosen == _fold(option):
-            return Parsed(option, "ok")
-    named = [option for option in options if _holds_label(plain, option)]
-    if prefix and len(named) > 1:
+    start = _answer_start(text)
+    if start is None:
+        return Parsed(None, "truncated")
+    answer = text[start:]
+    lines = [line for line in re.split(r"[\r\n]+", answer) if _plain(line)]
+    if not lines:
+        return Parsed(None, "empty")
+    labels = {_plain(option): option for option in options}
+    first = FORM.sub("", _plain(lines[0]))
+    if first in labels:
+        return Parsed(labels[first], "ok", "think" if start else "line")
+    decisions = set()
+    for line in lines:
+        decisions.update(_decisions(line))
+    if len(decisions) > 1:
         return Parsed(None, "ambiguous")
-    if chosen in {_fold(label) for label in known_labels}:
+    said = first
+    if decisions:
+        said = decisions.pop()
+        if said in labels:
+            return Parsed(labels[said], "ok", "only")
+        if _names_both(said, labels):
+            return Parsed(None, "ambiguous")
+    if said in map(_plain, known_labels):
         return Parsed(None, "wrong_label")
-    if classify_refusal(text[:REFUSAL_READS]).label == "refusal":
+    if classify_refusal(answer[:REFUSAL_READS]).label == "refusal":
         return Parsed(None, "refused")
-    return Parsed(None, "ambiguous" if len(named) > 1 else "unreadable")
+    return Parsed(None, "ambiguous" if _names_both(said, labels) else "unreadable")
 
 
-def _fold(text: str) -> str:
-    return " ".join(text.split()).casefold()
+def _answer_start(text: str) -> int | None:
+    """Where the thoughts at the start of a reply end: 0 where it has none, None where they have no
+    end. What stands before a closing tag are thoughts even if none was opened: some templates open
+    it themselves."""
+    start, thinking = 0, False
+    for tag in TAG.finditer(text):
+        if tag["opens"] is None:
+            start, thinking = tag.end(), False
+        elif not thinking:
+            if _plain(text[start : tag.start()]):
+                break
+            thinking = True
+    return None if thinking else start
 
 
-def _holds_label(line: str, label: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(_fold(label))}(?!\w)", line) is not None
+def _plain(text: str) -> str:
+    """Without emphasis, brackets, quotes, case, spare blanks and final punctuation."""
+    words = DRESSING.sub("", text).split()
+    return " ".join(words).casefold().rstrip(" .,;:!?…。")
+
+
+def _decisions(line: str) -> list[str]:
+    """What a line of the form chooses; an object of JSON may do so more than once."""
+    if line.lstrip().startswith("{"):
+        return [_plain(value) for value in KEYED.findall(line)]
+    plain = _plain(line)
+    form = LISTED.match(plain)
+    return [plain[form.end() :]] if form else []
+
+
+def _names_both(line: str, labels: Collection[str]) -> bool:
+    return all(re.search(rf"(?<!\w){re.escape(label)}(?!\w)", line) for label in labels)

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime  # slow to load, and rarely asked
 from sys import intern
 from typing import Any
 
-from common.wire import MOST_USD, Exchange, Model, Reading, Reply, Upstream
+from common.wire import MOST_USD, Exchange, Model, Reading, Reply
 
 MANY = 10**12  # no count of tokens
 LONGEST_WAIT_S = 366 * 86_400.0  # what is longer is cut to it
@@ -588,6 +588,7 @@ def read_model(entry: dict) -> Model:
         context=_whole(entry, "context_length") or _whole(top, "context_length"),
         most_out=_whole(most_out),
         expires=_label(entry, "expiration_date"),
+        default_effort=_label(reasoning, "default_effort"),
     )
 
 
@@ -609,24 +610,3 @@ def read_balance(text: str) -> float | None:
     if left is None or budget is None:
         return budget if left is None else left
     return min(left, budget)
-
-
-def read_endpoints(text: str) -> list[Model]:
-    """A model's endpoints, of GET /models/…/endpoints, each as the model that is asked there;
-    those that are down or of another service tier are left out."""
-    rows = _at(_value(text), "data", "endpoints")
-    return [
-        read_model(row)._replace(
-            upstream=Upstream(
-                _text(row["tag"]),
-                _text(row.get("provider_name")),
-                _label(row.get("quantization")),
-            )
-        )
-        for row in (rows if isinstance(rows, list) else ())
-        if isinstance(row, dict)
-        and isinstance(row.get("tag"), str)
-        and row["tag"]
-        and not (isinstance(row.get("status"), int) and row["status"] < 0)
-        and row.get("service_tier") in (None, "default", "auto")
-    ]

@@ -2,25 +2,30 @@
 
     with RunFolder(Origin(out / run_id, identity, prompts), instrument) as run:
         if run.finished: ...                     # nothing to do
-        run.begin(limit_usd)                     # then ask, with run.journal and run.inflight
+        run.begin(limit_usd)                     # then ask, with run.journal
         run.finish(files, manifest)
 
-`identity` (configuration, hashes of prompts, provider) is what makes two runs the same study. A
-folder made under another identity is refused, with the keys that differ.
+`identity` (configuration, hashes of prompts, provider) is what makes two runs the same study.
+A folder made under another identity is refused, with the keys that differ.
 """
 
-import fcntl
 import json
 import os
 import platform
 import re
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+try:
+    import fcntl
+except ImportError:  # no Unix: the lock is a file
+    fcntl = None
 
 from common import VERSION, Incomplete, Stop, UsageError, shape
 from common.artifacts import (
@@ -31,7 +36,7 @@ from common.artifacts import (
     sweep,
     write_atomic,
 )
-from common.journal import AMOUNT, JOURNALS, InFlight, Journal
+from common.journal import AMOUNT, JOURNALS, Journal, Known
 from common.shape import (
     OBJECT,
     RESTORE,
@@ -43,19 +48,21 @@ from common.shape import (
     record,
     sometimes,
 )
-from common.wire import Model
+from common.wire import FREE, Model
 
 ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("common", "show", "stats", "cirrus", "urrp")
 PROMPTS = "prompts.json"  # in a run's folder: the texts that it was made with
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+NAMED_CHANGES = 4  # keys that a refusal to resume names
 
 
 def check_run_id(run_id: str, source: str = "--run-id") -> str:
     """`run_id` where it can be a folder's name; UsageError otherwise."""
     if not RUN_ID.fullmatch(run_id) or ".." in run_id:
         raise UsageError(
-            f"{source}: {run_id!r} can't be a folder's name; use letters, digits, "
-            "'.', '_' and '-' (no '/' and no '..'), at most 100"
+            f"{source}: {run_id!r} can't be a folder's name; use letters, digits, '.', '_' "
+            "and '-' (no '/' and no '..'), at most 100"
         )
     return run_id
 
@@ -73,11 +80,12 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
 def changes(before: Mapping, after: Mapping) -> list[tuple[str, str, str]]:
     """(key, old value, new value) of each leaf that differs."""
     old, new = flat(before), flat(after)
-    return [
-        (key, shape.shown(old.get(key)), shape.shown(new.get(key)))
-        for key in sorted(old.keys() | new.keys())
-        if canonical_json(old.get(key)) != canonical_json(new.get(key))
-    ]
+    found = []
+    for key in sorted(old.keys() | new.keys()):
+        was, now = old.get(key), new.get(key)
+        if canonical_json(was) != canonical_json(now):
+            found.append((key, shape.shown(was), shape.shown(now)))
+    return found
 
 
 @cache
@@ -86,29 +94,49 @@ def code_hashes() -> dict[str, str]:
 
     Taken once in a process, since that is the code it has loaded.
     """
-    files = [
-        *ROOT.glob("*.py"),
-        *(
-            path
-            for room in ("common", "show", "stats", "cirrus", "urrp")
-            for path in (ROOT / room).rglob("*.py")
-        ),
-    ]
+    files = list(ROOT.glob("*.py"))
+    for room in ROOMS:
+        files += (ROOT / room).rglob("*.py")
     return {
-        str(path.relative_to(ROOT)).replace(os.sep, "/"): sha256(path.read_bytes())
+        path.relative_to(ROOT).as_posix(): sha256(path.read_bytes())
         for path in sorted(files)
     }
 
 
 class Origin(NamedTuple):
     """What a run is made of before anything is asked. `prompts`: {path: text}, hashed in the
-    identity and kept in the folder; `code`: {file: SHA-256} of what derives its files, where that
-    is not the code at work."""
+    identity and kept in the folder; `code`: {file: SHA-256} of what derives its files, where
+    that is not the code at work."""
 
     folder: Path
     identity: Mapping[str, Any]
     prompts: Mapping[str, str]
     code: Mapping[str, str] | None = None
+
+
+def known_of(identity: Mapping[str, Any], unproven: Mapping[str, Any]) -> Known:
+    """What the manifest of a run says was known of its models."""
+    if identity["provider"] == "simulated":
+        return Known(defaultdict(lambda: FREE), "openai")
+    provider = unproven["provider"]
+    if provider is None:
+        raise UsageError(
+            f"manifest.json: unproven.provider is missing, and {identity['provider']} was "
+            f"asked; {RESTORE}"
+        )
+    models = {
+        name: _model(entry["known"]) for name, entry in provider["models"].items()
+    }
+    return Known(models, provider["dialect"], identity.get("upstream"))
+
+
+def _model(known: Mapping[str, Any]) -> Model:
+    """A model as a manifest has written it down, of version 0.1 too."""
+    fields = {}
+    for name in known.keys() & set(Model._fields):
+        value = known[name]
+        fields[name] = tuple(value) if isinstance(value, list) else value
+    return Model(**fields)
 
 
 class RunFolder:
@@ -118,17 +146,17 @@ class RunFolder:
         self.origin, self.path = origin, Path(origin.folder)
         check_run_id(self.path.name)
         self.manifest_path = self.path / "manifest.json"
-        self.instrument, self.identity = (
-            instrument,
-            json.loads(json.dumps(origin.identity)),
-        )
+        self.instrument = instrument
+        self.identity = json.loads(json.dumps(origin.identity))
         self.journal: Journal | None = None
 
     def __enter__(self) -> "RunFolder":
         try:
-            self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
+            folders = (self.path, *self.path.parents)
+            self._made = [folder for folder in folders if not folder.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = lock(self.path)
+            self._lock = locked(self.path)
+            self._lock.__enter__()
             try:
                 self._open()
             except BaseException:
@@ -136,61 +164,72 @@ class RunFolder:
                 raise
         except OSError as error:
             raise UsageError(
-                f"{error.filename or self.path}: {error.strerror}; "
-                "choose a folder that can be written with --out"
+                f"{error.filename or self.path}: {error.strerror}; choose a folder that can "
+                "be written with --out"
             ) from None
         return self
 
     def _open(self) -> None:
         sweep(self.path)
-        self.manifest = read_manifest(self.path) if self.manifest_path.exists() else {}
-        journals = [
-            self.path / name for name in JOURNALS if (self.path / name).exists()
-        ]
+        self.manifest = {}
+        if self.manifest_path.exists():
+            self.manifest = read_manifest(self.path)
+        self._check_journal()
+        if self.manifest:
+            self._check_identity()
+        self.started = time.monotonic()
+
+    def _check_journal(self) -> None:
+        paths = [self.path / name for name in JOURNALS]
+        journals = [path for path in paths if path.exists()]
         # A kill can fall between the first, still empty journal and its manifest.
         if not self.manifest and any(path.stat().st_size for path in journals):
             raise UsageError(
-                f"{self.path}: a journal without its manifest.json; restore it, "
-                "or use another --run-id"
-            )
-        if self.manifest and (
-            differ := changes(self.manifest["identity"], self.identity)
-        ):
-            words = "; ".join(f"{key}: {old} → {new}" for key, old, new in differ[:4])
-            more = f" (and {len(differ) - 4} more)" if len(differ) > 4 else ""
-            raise UsageError(
-                f"{self.path} was made by another configuration: {words}{more}; "
-                "use another --run-id or --out"
+                f"{self.path}: a journal without its manifest.json; restore it, or use "
+                "another --run-id"
             )
         if self.manifest.get("state") == "complete" and not journals:
-            raise UsageError(
-                f"{self.path}: complete, but journal.jsonl.gz is gone; restore it, "
-                "or use another --run-id"
-            )  # asking anew would pick other answers
-        self.finished = self.manifest.get("state") == "complete" and all(
+            raise UsageError(  # asking anew would pick other answers
+                f"{self.path}: complete, but journal.jsonl.gz is gone; restore it, or use "
+                "another --run-id"
+            )
+
+    def _check_identity(self) -> None:
+        differ = changes(self.manifest["identity"], self.identity)
+        if not differ:
+            return
+        named = [f"{key}: {old} → {new}" for key, old, new in differ[:NAMED_CHANGES]]
+        more = len(differ) - len(named)
+        if more:
+            named[-1] += f" (and {more} more)"
+        raise UsageError(
+            f"{self.path} was made by another configuration: {'; '.join(named)}; use "
+            "another --run-id or --out"
+        )
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing to do: all is answered and every file is there. A model
+        that was set aside is tried again."""
+        if self.manifest.get("state") != "complete" or self.manifest.get("set_aside"):
+            return False
+        return all(
             sha256_in(self.path, name) == digest
             for name, digest in self.manifest["files"].items()
         )
-        self.inflight = InFlight(self.path)
-        self.started = time.monotonic()
 
     def begin(self, limit_usd: float | None) -> None:
-        """Open the journal and write the manifest as `running`: from here on there is a run."""
+        """Open the journal and write the manifest as `running`: from here on there is a
+        run."""
         write_atomic(self.path / PROMPTS, json_file(self.origin.prompts))
-        self.journal = Journal(self.path, self.identity)
-        lost = self.inflight.lost(self.journal.attempts)
         before = self.manifest.get("unproven", {})
+        known = None
+        if before.get("provider") is not None:
+            known = known_of(self.identity, before)
+        self.journal = Journal(self.path, self.identity, known)
         sessions = before.get("sessions", [])
         if sessions and sessions[-1]["ended"] is None:
-            started = sessions[-1]["started"]
-            ended = max(started, self.journal.last_at)
-            sessions[-1] |= {
-                "ended": ended,
-                "ended_by": "killed",
-                "elapsed_s": (
-                    datetime.fromisoformat(ended) - datetime.fromisoformat(started)
-                ).total_seconds(),
-            }
+            sessions[-1] |= self._killed(sessions[-1]["started"])
         sessions.append(
             {
                 "started": _now(sessions[-1]["ended"] if sessions else ""),
@@ -200,19 +239,15 @@ class RunFolder:
                 "python": platform.python_version(),
             }
         )
-        self.unproven = (
-            {"provider": None}
-            | before
-            | {
-                "version": VERSION,
-                "code": code_hashes(),
-                "platform": platform.platform(),
-                "sessions": sessions,
-                "ended_by": "",
-                "limit_usd": limit_usd,
-                "lost_usd": before.get("lost_usd", 0.0) + lost,
-            }
-        )
+        self.unproven = {
+            "provider": before.get("provider"),
+            "version": VERSION,
+            "code": code_hashes(),
+            "platform": platform.platform(),
+            "sessions": sessions,
+            "ended_by": "",
+            "limit_usd": limit_usd,
+        }
         self.manifest = {
             "artifact": self.instrument,
             "state": "running",
@@ -221,18 +256,27 @@ class RunFolder:
             "unproven": self.unproven,
         }
         self._write_manifest()
-        self.inflight.clear()
+
+    def _killed(self, started: str) -> dict[str, Any]:
+        """How a session ended that could not say so: with the journal's last line."""
+        ended = max(started, self.journal.past.last_at)
+        took = datetime.fromisoformat(ended) - datetime.fromisoformat(started)
+        return {
+            "ended": ended,
+            "ended_by": "killed",
+            "elapsed_s": took.total_seconds(),
+        }
 
     def record(self, **facts: Any) -> None:
-        """Put what nothing proves into the manifest at once: a kill must not lose what a resume
-        goes by."""
+        """Put what nothing proves into the manifest at once: a kill must not lose what a
+        resume goes by."""
         self.unproven |= facts
         self._write_manifest()
 
     @property
     def spent(self) -> float:
         """Dollars charged so far, with the calls that a kill may have lost."""
-        return self.journal.spent + self.unproven["lost_usd"]
+        return self.journal.past.charged_usd + self.journal.past.lost_usd
 
     def end_session(self, stop: Stop | None) -> None:
         """Note when and why this session ended."""
@@ -240,7 +284,7 @@ class RunFolder:
         session = self.unproven["sessions"][-1]
         session |= {
             "ended": _now(session["started"]),
-            "ended_by": type(stop).__name__ if stop else "complete",
+            "ended_by": "complete" if stop is None else type(stop).__name__,
             "elapsed_s": round(time.monotonic() - self.started, 2),
         }
 
@@ -257,8 +301,8 @@ class RunFolder:
             self._write_manifest()
         except OSError as error:
             raise Incomplete(
-                f"{error.filename or self.path}: {error.strerror}; free space there, "
-                "then give the same command: the journal is complete"
+                f"{error.filename or self.path}: {error.strerror}; free space there, then "
+                "give the same command: the journal is complete"
             ) from None
 
     def __exit__(self, kind, error, trace) -> None:
@@ -269,31 +313,31 @@ class RunFolder:
 
     def _leave(self) -> None:
         """Drop the lock; take back a folder in which nothing was ever asked."""
-        used = (self.journal and self.journal.attempts) or (
-            self.path / "inflight.jsonl"
-        ).exists()
+        used = self.journal is not None and self.journal.size > 0
         if self._made and not used:
-            for name in ("manifest.json", "journal.jsonl", PROMPTS):
+            for name in ("manifest.json", JOURNALS[0], PROMPTS):
                 with suppress(OSError):
                     (self.path / name).unlink()
+        self._lock.__exit__(None, None, None)
+        if self._made and not used:
             for made in self._made:
                 with suppress(OSError):
                     made.rmdir()
-        os.close(self._lock)
 
     def _write_manifest(self) -> None:
         write_atomic(self.manifest_path, json_file(self.manifest))
 
 
 def stored_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
-    """{path: text} of the prompts that a run was made with; UsageError where they are not those
-    that its identity has `recorded`, by hash."""
+    """{path: text} of the prompts that a run was made with; UsageError where they are not
+    those that its identity has `recorded`, by hash."""
     path = folder / PROMPTS
     texts = shape.read(path, map_of(TEXT, "file"), RESTORE)
-    if differ := changes(recorded, {name: sha256(texts[name]) for name in texts}):
+    differ = changes(recorded, {name: sha256(text) for name, text in texts.items()})
+    if differ:
+        first, *_ = differ[0]
         raise UsageError(
-            f"{path}: {differ[0][0]} is not the text that the run was made with; "
-            f"{RESTORE}"
+            f"{path}: {first} is not the text that the run was made with; {RESTORE}"
         )
     return texts
 
@@ -301,19 +345,15 @@ def stored_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
 def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
     """Put derived files in the place of older ones. One process at a time."""
     folder.mkdir(parents=True, exist_ok=True)
-    handle = lock(folder)
-    try:
+    with locked(folder):
         for name, data in files.items():
             write_atomic(folder / name, data)
-    finally:
-        os.close(handle)
 
 
 def elapsed(manifest: Mapping[str, Any]) -> float:
     """Seconds that all sessions took."""
-    return sum(
-        session["elapsed_s"] or 0 for session in manifest["unproven"]["sessions"]
-    )
+    sessions = manifest["unproven"]["sessions"]
+    return sum(session["elapsed_s"] or 0 for session in sessions)
 
 
 def _now(earliest: str) -> str:
@@ -321,44 +361,88 @@ def _now(earliest: str) -> str:
     return max(earliest, time.strftime(shape.UTC, time.gmtime()))
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """An advisory lock that the system drops with the process, however that ends; where there
+    is none, a file that a kill leaves. UsageError where another process has it."""
+    handle = _lock(folder)
+    try:
+        yield
+    finally:
+        os.close(handle)
+        if fcntl is None:
+            (folder / LOCK).unlink(missing_ok=True)
+
+
+LOCK = ".lock"
+
+
+def _lock(folder: Path) -> int:
+    if fcntl is None:
+        try:
+            return os.open(folder / LOCK, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileExistsError:
+            raise UsageError(
+                f"{folder / LOCK}: another process is working on this run; wait for it, or "
+                "remove the file where none is"
+            ) from None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise UsageError(
+            f"{folder}: another process is working on this run; wait for it, or use another "
+            "folder"
+        ) from None
+    return handle
+
+
+# --- the manifest ------------------------------------------------------------------------------
+
 COUNT = shape.whole(0)
+# Version 0.1 knew of an upstream, and of no effort of the model's own.
+MODEL_FIELDS = {*Model._fields, "upstream"}
 KNOWN = shape.plain(
     "what is known of a model",
-    lambda v: isinstance(v, dict) and v.keys() == set(Model._fields),
+    lambda value: (
+        isinstance(value, dict)
+        and MODEL_FIELDS - {"default_effort"} <= {*value, "upstream"}
+        and value.keys() <= MODEL_FIELDS
+    ),
 )
 IDENTITY = record(
     config=OBJECT,
     prompts=map_of(TEXT, "file"),
     provider=TEXT,
-    routing=sometimes(OBJECT),
-    pin=sometimes(TEXT),
+    upstream=sometimes(TEXT),
+    routing=sometimes(OBJECT),  # of version 0.1
     prereg_sha256=sometimes(maybe(TEXT)),
+    plan=sometimes(record(name=TEXT, runs=list_of(TEXT))),
     policies=sometimes(map_of(TEXT, "run")),
+)
+SESSION = record(
+    started=TIME,
+    ended=maybe(TIME),
+    ended_by=maybe(TEXT),
+    elapsed_s=maybe(AMOUNT),
+    python=TEXT,
+)
+PROVIDER = record(
+    base_url=TEXT,
+    dialect=TEXT,
+    notes=list_of(TEXT),
+    models=map_of(record(known=KNOWN), "name"),
 )
 UNPROVEN = record(
     version=TEXT,
     code=map_of(TEXT, "file"),
     platform=TEXT,
     ended_by=TEXT,
-    lost_usd=AMOUNT,
     limit_usd=maybe(AMOUNT),
-    sessions=list_of(
-        record(
-            started=TIME,
-            ended=maybe(TIME),
-            ended_by=maybe(TEXT),
-            elapsed_s=maybe(AMOUNT),
-            python=TEXT,
-        )
-    ),
-    provider=maybe(
-        record(
-            base_url=TEXT,
-            dialect=TEXT,
-            notes=list_of(TEXT),
-            models=map_of(record(known=KNOWN), "name"),
-        )
-    ),
+    lost_usd=sometimes(AMOUNT),  # of version 0.1
+    sessions=list_of(SESSION),
+    provider=maybe(PROVIDER),
 )
 ALWAYS = {
     "artifact": TEXT,
@@ -378,34 +462,23 @@ ENDED = record(
     retries=COUNT,
     waits=COUNT,
     statuses=OBJECT,
+    adapted=sometimes(OBJECT),  # since version 0.2
+    set_aside=sometimes(map_of(TEXT, "model")),
     pilot=sometimes(shape.FLAG),
     prereg_sha256=sometimes(maybe(TEXT)),
     **dict.fromkeys(("errors", "outcomes", "served", "upstreams"), OBJECT),
     **ALWAYS,
 )
-MANIFEST = shape.Kind(
-    lambda value: (
-        RUNNING
-        if isinstance(value, dict) and value.get("state") == "running"
-        else ENDED
-    ).fault(value)
-)
+
+
+def _manifest_fault(value: Any) -> shape.Fault | None:
+    running = isinstance(value, dict) and value.get("state") == "running"
+    return RUNNING.fault(value) if running else ENDED.fault(value)
+
+
+MANIFEST = shape.Kind(_manifest_fault)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """manifest.json of a run; UsageError where it is none."""
     return shape.read(Path(folder) / "manifest.json", MANIFEST, RESTORE)
-
-
-def lock(folder: Path) -> int:
-    """An advisory lock that the system drops with the process, however that ends."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise UsageError(
-            f"{folder}: another process is working on this run; "
-            "wait for it, or use another folder"
-        ) from None
-    return handle

@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import UsageError
-from common.artifacts import DEEPEST, TOO_DEEP, at_most, parsed, read_bytes
+from common.artifacts import (
+    DEEPEST,
+    TOO_DEEP,
+    at_most,
+    check_file,
+    parsed,
+    read_bytes,
+)
 
 RESTORE = "restore it from a copy"  # advice on a file that this project wrote
 LARGEST = 16 << 20  # bytes of a file that a user writes
@@ -263,6 +270,7 @@ def read(path: Path, kind: Kind, advice: str) -> Any:
 def load(path: Path, kind: Kind) -> dict[str, Any]:
     """The object in a JSON file that a user wrote, of this kind; UsageError otherwise."""
     try:
+        check_file(Path(path))
         with Path(path).open("rb") as file:
             text = at_most(LARGEST, file)
         value = strict(text.decode("utf-8-sig"))

@@ -3,80 +3,112 @@
     for verdict in verify(Path("results"), [runs(INSTRUMENTS), study, …]):
         verdict.problems             # empty where everything follows from what is named as given
 
-Each reader says what must lie in a folder: files by their bytes, and what they follow from. Bytes
-are compared (of packed files what they say: zlib builds differ), and so is the set of files.
-Nothing is asked, nothing is written; only regular files are opened.
+Each reader says what must lie in a folder of its kind: files by their bytes, and what they follow
+from. Bytes are compared (of packed files what they say: zlib builds differ), and so is the set of
+files. Nothing is asked or written, no link is followed, only regular files are opened.
 """
 
 import os
-import stat
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import VERSION, UsageError
-from common.artifacts import content_of, json_file, regular, sha256_in
-from common.cli import WIDTH, wrapped
-from common.instrument import FREE, Instrument, Run, Simulated, derived, manifest_of
-from common.journal import JOURNALS, Answers, Known, entries, journal_file, json_sha256
+from common.artifacts import content_of, first_difference, json_file, regular
+from common.journal import JOURNALS, Answers, entries, journal_file, json_sha256
 from common.runs import (
     PROMPTS,
     Origin,
-    changes,
     code_hashes,
+    known_of,
     read_manifest,
     stored_prompts,
 )
-from common.shape import RESTORE, shown
-from common.wire import Model, Upstream
+from common.session import Instrument, Run, derived, manifest_of
+from common.shape import RESTORE
 
 NO_RUN = "no run here (no manifest.json); name a run's folder or a folder of runs (make: RUNS=…)"
-PREREG = "prereg.json"  # beside the runs of a plan
-SHOWN = 40  # characters around a first difference
-SHOWN_PROBLEMS = 3  # of the questions in a journal, of the keys of a manifest
+MANIFEST = "manifest.json"
+# A folder that holds one of these is something by itself.
+MARKS = (
+    MANIFEST,
+    *JOURNALS,
+    PROMPTS,
+    "plan.json",
+    "prereg.json",
+    "acausal-analysis.json",
+    "calibration.json",
+    "calibration.md",
+    "index.html",
+    "runs.json",
+    "urrp_runs.jsonl",
+)
+LITTER = {".DS_Store", "Thumbs.db", "desktop.ini"}  # what file browsers leave
+LINK = "a link; put what it leads to in its place, or take it away"
+NO_FILE = "no regular file; remove it, or restore it from a copy"
+NOT_DERIVED = "not derived again, since a folder in it fails"
+CODE_CHANGED = "the project's code has changed since the run"
+SHOWN = 3  # of many questions of a journal, or of many files
 
 
 class Verdict(NamedTuple):
-    """`problems`: one line each, naming a file. `notes`: what is no fault. `root`: of the Merkle
-    tree over the run's trials. `unproven`: what nothing in the folder proves."""
+    """What is said of a folder. `problems`: a line for each file that does not follow; `strays`: a
+    line on files that nothing asks for, "" where there are none; `notes`: what is no fault. `root`:
+    of the Merkle tree over a run's answers. `unproven`: what nothing in the folder proves."""
 
     run: str
-    instrument: str
+    instrument: str = "folder"
     state: str = "complete"
     simulated: bool = False
     files: int = 0
     attempts: int = 0
     head_sha256: str = ""
     problems: Sequence[str] = ()
+    strays: str = ""
     notes: Sequence[str] = ()
     root: str = ""
     unproven: Sequence[str] = ()
 
     @property
     def ok(self) -> bool:
-        return not self.problems
+        return not self.problems and not self.strays
+
+    @property
+    def is_note(self) -> bool:
+        """Whether the folder is nothing by itself, and nothing in it is wrong."""
+        kind, state = self.instrument, self.state
+        return self.ok and kind == "folder" and state == "complete"
 
 
 class Folder(NamedTuple):
-    """`names`: its files, with those of inner folders that are nothing by themselves; `inner`: what
-    was said of those that are."""
+    """What lies in a folder.
+
+    `names`: its regular files, with those of inner folders that are nothing by themselves
+    ("exports/games.csv"). `odd`: {name: what is wrong} of what is neither file nor folder;
+    `notes`: on what was passed over. `below`: its inner folders that are something by themselves;
+    `inner`: what was said of these.
+    """
 
     path: Path
-    names: frozenset[str]
-    inner: tuple[Verdict, ...]
+    names: set[str]
+    odd: dict[str, str]
+    notes: list[str]
+    below: list[str]
+    inner: Sequence[Verdict] = ()
+
+    @property
+    def is_something(self) -> bool:
+        return any(mark in self.names or mark in self.odd for mark in MARKS)
 
 
 class Content(NamedTuple):
     """What a folder must hold: `files` by content, and what these follow from, `given` by name.
-    `verdict`: what else is to be said; `advice`: what writes the files anew; `inner`: instruments
-    of folders that may lie in it, None where any may."""
+    `verdict`: what else is to be said; `advice`: what writes the files anew."""
 
     verdict: Verdict
     files: Mapping[str, bytes]
     given: Collection[str] = ()
-    advice: str = ""
-    inner: Collection[str] | None = ()
+    advice: str = "; the command that wrote it derives it again"
 
 
 # What must lie in a folder; None where it is of another kind, UsageError where it is damaged.
@@ -87,167 +119,162 @@ Instruments = Mapping[str, Callable[[Origin], Instrument]]
 
 # --- a tree of folders -------------------------------------------------------------------------
 
-# A folder that holds one of these is something by itself.
-MARKS = dict.fromkeys(
-    (
-        "manifest.json",
-        *JOURNALS,
-        PROMPTS,
-        "plan.json",
-        PREREG,
-        "acausal-analysis.json",
-        "calibration.json",
-        "calibration.md",
-        "urrp_runs.jsonl",
-    )
-).keys()
+
+def folders(path: Path) -> Iterator[Folder]:
+    """Every folder below `path` that is something by itself, inner ones first, then `path`:
+    verification and the list of runs both go by this. UsageError where one can't be read."""
+    folder = folder_at(path)
+    for name in folder.below:
+        yield from folders(folder.path / name)
+    yield folder
+
+
+def folder_at(path: Path) -> Folder:
+    folder = Folder(Path(path), set(), {}, [], [])
+    if not folder.path.is_dir():
+        raise UsageError(f"{path}: {NO_RUN}")
+    try:
+        _list(folder, "")
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}") from None
+    return folder
+
+
+def _list(folder: Folder, prefix: str) -> None:
+    """Note what lies in the folder below `prefix`, which is "" or ends in a slash."""
+    for entry in os.scandir(folder.path / prefix):
+        name = prefix + entry.name
+        if entry.is_symlink():
+            folder.odd[name] = LINK
+        elif entry.name in LITTER:
+            folder.notes.append(f"{name}: a file browser's; passed over")
+        elif entry.is_file():
+            folder.names.add(name)
+        elif not entry.is_dir():
+            folder.odd[name] = NO_FILE
+        elif set(MARKS).isdisjoint(os.listdir(entry.path)):
+            _list(folder, f"{name}/")
+        else:
+            folder.below.append(name)
+    folder.below.sort()
+
+
+def find_runs(paths: Sequence[str | Path]) -> list[Path]:
+    """The run folders at or below `paths`, each once. UsageError where there is none."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        here = [each.path for each in folders(path) if MANIFEST in each.names]
+        if not here:
+            raise UsageError(f"{path}: {NO_RUN}")
+        found += [path] if path in here else here
+    return list(dict.fromkeys(found))
+
+
+# --- a folder against what it must hold --------------------------------------------------------
 
 
 def verify(path: Path, readers: Sequence[Reader]) -> Iterator[Verdict]:
     """A verdict on every folder at or below `path` that is something, whatever it holds."""
-    path, inner = Path(path), []
-    names, folders, strange = _listed(path)
-    for each in folders:
-        for verdict in verify(path / each, readers):
-            inner.append(verdict)
+    said: list[Verdict] = []
+    for folder in folders(path):
+        inner = [each for each in said if folder.path in Path(each.run).parents]
+        verdict = _judged(folder._replace(inner=inner), readers)
+        if verdict is not None:
+            said.append(verdict)
             yield verdict
-    marked = bool(MARKS & {name.partition(":")[0] for name in (*names, *strange)})
-    sound = all(verdict.ok for verdict in inner)
-    if marked and not sound:
-        strange.append("not derived again, since a folder in it fails")
-    if marked and strange:
-        yield Verdict(str(path), "folder", problems=strange)
-    elif marked or sound:
-        yield from _judged(
-            Folder(path, frozenset(names), tuple(inner)), readers, marked
-        )
 
 
-def _listed(path: Path) -> tuple[list[str], list[str], list[str]]:
-    """(files, inner folders that are something, what is neither file nor folder)."""
-    names, inner, strange = [], [], []
-
-    def walk(prefix: str) -> None:
-        entries = sorted(os.scandir(path / prefix), key=lambda entry: entry.name)
-        if prefix and not entries:
-            strange.append(f"{prefix}: an empty folder; remove it")
-        for entry in entries:
-            name = f"{prefix}/{entry.name}" if prefix else entry.name
-            mode = entry.stat(follow_symlinks=False).st_mode
-            if stat.S_ISREG(mode):
-                names.append(name)
-            elif not stat.S_ISDIR(mode):
-                strange.append(
-                    f"{name}: no regular file; remove it, or restore it from a copy"
-                )
-            elif MARKS & set(os.listdir(entry.path)):
-                inner.append(name)
-            else:
-                walk(name)
-
-    if not path.is_dir():
-        raise UsageError(f"{path}: {NO_RUN}")
-    try:
-        walk("")
-    except OSError as error:
-        raise UsageError(f"{error.filename or path}: {error.strerror}") from None
-    return names, inner, strange
+def check_named(folder: Folder, runs: Iterable[Path], reader: Reader) -> None:
+    """UsageError where a run that a folder names, and that does not lie in it, does not verify."""
+    inside = {folder.path.resolve()}
+    inside |= {Path(verdict.run).resolve() for verdict in folder.inner}
+    for path in runs:
+        named = f"names the run {path.name}, which"
+        if not (path / MANIFEST).is_file():
+            raise UsageError(f"{named} is not here; restore it, or analyse again")
+        if path in inside:
+            continue
+        for problem in _judged(folder_at(path), [reader]).problems:
+            raise UsageError(f"{named} fails: {problem}")
 
 
-def _judged(
-    folder: Folder, readers: Sequence[Reader], marked: bool
-) -> Iterator[Verdict]:
-    """What the readers say of a folder, and how its files differ from that."""
-    contents, problems = [], []
-    for reader in readers:
-        try:
-            contents += filter(None, [reader(folder)])
-        except UsageError as error:
-            problems.append(str(error))
-        except (
-            Exception
-        ) as error:  # a folder of anything: the next one must still get its verdict
-            named = next((name for name in MARKS if name in folder.names), folder.path)
-            problems.append(
-                f"{named}: nothing follows from it ({type(error).__name__}: "
-                f"{str(error)[:80]})"
-            )
-    if not contents and not problems:
-        return
-    files = {
-        name: (data, content.advice)
-        for content in contents
-        for name, data in content.files.items()
-    }
-    given = {name for content in contents for name in content.given}
-    verdicts = [content.verdict for content in contents] or [
-        Verdict(str(folder.path), "folder")
-    ]
-    problems += [line for verdict in verdicts for line in verdict.problems]
-    problems += [
-        f"{inner.run}: {inner.instrument} in a folder of another kind; move it away"
-        for inner in folder.inner
-        if any(
-            content.inner is not None and inner.instrument not in content.inner
-            for content in contents
-        )
-    ]
-    problems += [
-        line + advice
-        for name, (data, advice) in sorted(files.items())
-        for line in _compared(folder.path, name, data)
-    ]
-    if marked and contents:
-        problems += [
-            f"{name}: does not follow from the journal; remove it"
-            for name in sorted(folder.names - files.keys() - given)
-        ]
-    yield verdicts[0]._replace(
-        files=len(files.keys() - {"manifest.json", PROMPTS}),
+def _judged(folder: Folder, readers: Sequence[Reader]) -> Verdict | None:
+    """What is said of a folder; None where there is nothing to be said."""
+    verdict = Verdict(str(folder.path))
+    if not folder.is_something and not folder.inner:
+        return None
+    if folder.is_something and any(inner.problems for inner in folder.inner):
+        return verdict._replace(state=NOT_DERIVED)
+    contents, damage = _read(folder, readers)
+    problems = list(damage)
+    made, given, notes, unproven = set(), set(), list(folder.notes), []
+    for content in reversed(contents):
+        verdict = content.verdict
+        made |= content.files.keys()
+        given |= set(content.given)
+        problems += [*verdict.problems, *_differences(folder.path, content)]
+        notes += verdict.notes
+        unproven += verdict.unproven
+    strays = "" if damage else _strays(folder.names - made - given)
+    if not (contents or problems or strays or notes):
+        return None
+    return verdict._replace(
+        files=len(made - {MANIFEST, PROMPTS}),
         problems=problems,
-        unproven=list(
-            dict.fromkeys(name for verdict in verdicts for name in verdict.unproven)
-        ),
-        notes=[line for verdict in verdicts for line in verdict.notes],
+        strays=strays,
+        notes=notes,
+        unproven=unproven,
     )
 
 
-def _compared(folder: Path, name: str, data: bytes) -> list[str]:
-    expected = content_of(name, data)
+def _read(folder: Folder, readers: Sequence[Reader]) -> tuple[list[Content], list[str]]:
+    """(what readers say that must lie here, why others can't say it)."""
+    contents, damage = [], [f"{name}: {why}" for name, why in folder.odd.items()]
+    if damage:
+        return contents, damage
+    for reader in readers:
+        try:
+            contents.append(reader(folder))
+        except UsageError as error:
+            damage.append(str(error))
+        except Exception as error:  # of anything: the next folder must get its verdict
+            words = f"{type(error).__name__}: {error}"[:100]
+            mark = next((mark for mark in MARKS if mark in folder.names), "")
+            damage.append(f"{mark}: nothing follows from it ({words})")
+    return list(filter(None, contents)), damage
+
+
+def _strays(names: Collection[str]) -> str:
+    """A line on files that nothing here asks for."""
+    if not names:
+        return ""
+    more = len(names) - SHOWN
+    rest = f" and {more} more" if more > 0 else ""
+    shown = ", ".join(sorted(names)[:SHOWN])
+    return f"{shown}{rest}: of no run or study here; move it away"
+
+
+def _differences(path: Path, content: Content) -> Iterator[str]:
+    """How the files of a folder differ from what they must say."""
+    for name, data in sorted(content.files.items()):
+        fault = _difference(path / name, content_of(name, data))
+        if fault:
+            yield f"{name}: {fault}{content.advice}"
+
+
+def _difference(path: Path, expected: bytes) -> str:
+    """How a file differs from what it must say; "" where it does not."""
     try:
-        with regular(folder / name) as file:
+        with regular(path) as file:
             actual = file.read(len(expected) + 1)
             file.read(1)  # what stands behind the end of a packed text
     except FileNotFoundError:
-        return [
-            f"{name}: gone; restore it from a copy, or derive it again with the command that "
-            "wrote it"
-        ]
+        return "gone"
     except OSError as error:
-        return [f"{name}: can't be read: {error.strerror}"]
-    return (
-        [] if actual == expected else [f"{name}: {first_difference(expected, actual)}"]
-    )
-
-
-def first_difference(expected: bytes, actual: bytes) -> str:
-    """Where two contents part, in words: line, column, and what stands there.
-
-    >>> first_difference(b'{"a":1}', b'{"a":2}')
-    "first difference in line 1, column 6: expected '1}', found '2}'"
-    """
-    at = next(
-        (i for i, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
-        min(len(expected), len(actual)),
-    )
-    line, column = expected.count(b"\n", 0, at) + 1, at - expected.rfind(b"\n", 0, at)
-    want, have = (
-        repr(data[at : at + SHOWN].split(b"\n")[0].decode("utf-8", "replace"))
-        if data[at:]
-        else "the end of the file"
-        for data in (expected, actual)
-    )
-    return f"first difference in line {line}, column {column}: expected {want}, found {have}"
+        return f"can't be read: {error.strerror}"
+    if actual == expected:
+        return ""
+    return first_difference(expected, actual)
 
 
 # --- runs --------------------------------------------------------------------------------------
@@ -255,125 +282,44 @@ def first_difference(expected: bytes, actual: bytes) -> str:
 
 def runs(instruments: Instruments) -> Reader:
     """The reader of a run's folder."""
-    return lambda folder: (
-        _content(folder, instruments)
-        if folder.names & {"manifest.json", PROMPTS, *JOURNALS}
-        else None
-    )
+
+    def content(folder: Folder) -> Content | None:
+        if folder.names.isdisjoint([MANIFEST, PROMPTS, *JOURNALS]):
+            return None
+        return _run(folder, instruments)
+
+    return content
 
 
-def _content(folder: Folder, instruments: Instruments) -> Content:
+def _run(folder: Folder, instruments: Instruments) -> Content:
     manifest = read_manifest(folder.path)
     run, answers = read_run(folder.path, manifest, instruments)
-    made = derived(run.instrument, answers)
-    problems = [*answers.problems()[:SHOWN_PROBLEMS], *_contradictions(manifest)]
-    registered = run.origin.identity.get("prereg_sha256")
-    if registered and sha256_in(folder.path.parent, PREREG) != registered:
-        problems.append(
-            f"{folder.path.parent / PREREG}: gone, or not the registration that the "
-            "run was made under"
-        )
-    state, now = manifest["state"], code_hashes()
-    files, given = (
-        made.files,
-        {JOURNALS[1] if state == "complete" else answers.path.name},
+    made, unproven = derived(run.instrument, answers), manifest["unproven"]
+    again, problems = manifest_of(run, answers, made, unproven), answers.problems()
+    files, given = dict(made.files), {JOURNALS[1]}
+    if manifest["state"] == "running":  # its files may be of an earlier session
+        files, given, again = {}, folder.names, manifest
+    elif manifest["state"] == "incomplete":
+        given = {JOURNALS[0], "inflight.jsonl"}
+    for inner in folder.inner:
+        if inner.instrument != "adjudication":
+            problems.append(f"{inner.run}: {inner.instrument} in a run; move it away")
+    files[MANIFEST] = json_file(again)
+    files[PROMPTS] = json_file(run.origin.prompts)
+    same = unproven["code"].items() <= code_hashes().items()
+    verdict = Verdict(
+        str(folder.path),
+        manifest["artifact"],
+        manifest["state"],
+        answers.simulated,
+        attempts=answers.attempts,
+        head_sha256=answers.head_sha256,
+        problems=problems[:SHOWN],
+        notes=[] if same else [CODE_CHANGED],
+        root=made.facts["merkle_root"],
+        unproven=sorted(unproven),
     )
-    if state == "running":  # killed: its files may be those of an earlier session
-        given |= {
-            name
-            for name in folder.names
-            if name in (*JOURNALS, "inflight.jsonl")
-            or name.endswith(".tmp")
-            or sha256_in(folder.path, name) == manifest["files"].get(name)
-        }
-        files = {name: files[name] for name in files if name in folder.names - given}
-    else:
-        # What other lines name comes last.
-        differ = sorted(
-            changes(manifest_of(run, answers, made, manifest["unproven"]), manifest),
-            key=lambda change: change[0].startswith("files."),
-        )
-        problems += [
-            f"manifest.json: {key}: expected {want}, found {have}"
-            for key, want, have in differ[:SHOWN_PROBLEMS]
-        ]
-        given |= {"inflight.jsonl"} if state == "incomplete" else set()
-        if (
-            answers.path.name == JOURNALS[0]
-            and answers.size != answers.path.stat().st_size
-        ):
-            problems.append(f"{JOURNALS[0]}: its last line is not whole; restore it")
-    changed = any(
-        now.get(name) != digest for name, digest in manifest["unproven"]["code"].items()
-    )
-    return Content(
-        Verdict(
-            str(folder.path),
-            manifest["artifact"],
-            state,
-            answers.simulated,
-            attempts=answers.attempts,
-            head_sha256=answers.head_sha256,
-            problems=problems,
-            root=made.facts["merkle_root"],
-            unproven=sorted(manifest["unproven"]),
-            notes=["the project's code has changed since the run"] * changed,
-        ),
-        {
-            **files,
-            "manifest.json": json_file(manifest),
-            PROMPTS: json_file(run.origin.prompts),
-        },
-        given,
-        inner={"adjudication"},
-    )
-
-
-def _contradictions(manifest: Mapping) -> list[str]:
-    """What nothing proves, and what can't be: it contradicts itself, or what is proven."""
-    unproven, state = manifest["unproven"], manifest["state"]
-    sessions, simulated = (
-        unproven["sessions"],
-        manifest["identity"]["provider"] == "simulated",
-    )
-    times = [
-        at
-        for each in sessions
-        for at in (each["started"], each["ended"])
-        if at is not None
-    ]
-    running = [{False}] * (len(sessions) - 1) + [{state == "running"}]
-    checks = {
-        "sessions: not one after the other": times == sorted(times),
-        f"sessions: ended otherwise than a run that is {state}": [
-            {each["ended"] is None, each["ended_by"] is None} for each in sessions
-        ]
-        == running
-        and (sessions[-1]["ended_by"] == "complete") == (state == "complete"),
-        f"ended_by: {shown(unproven['ended_by'])}, and the run is {state}": (
-            unproven["ended_by"] != ""
-        )
-        == (state == "incomplete"),
-        **{
-            f"{key}: simulated respondents have none": not simulated
-            or unproven.get(key) is None
-            for key in ("provider", "limit_usd")
-        },
-    }
-    return [
-        f"manifest.json: unproven.{fault}" for fault, held in checks.items() if not held
-    ]
-
-
-def find_runs(paths: list[str]) -> list[Path]:
-    """The run folders at or below `paths`, each once. UsageError where there is none."""
-    folders: list[Path] = []
-    for path in map(Path, paths):
-        inner = sorted(manifest.parent for manifest in path.rglob("manifest.json"))
-        if not inner:
-            raise UsageError(f"{path}: {NO_RUN}")
-        folders += [path] if path in inner else inner
-    return list(dict.fromkeys(folders))
+    return Content(verdict, files, given)
 
 
 def read_run(
@@ -381,46 +327,16 @@ def read_run(
 ) -> tuple[Run, Answers]:
     """The run that the manifest describes, and the journal's answers to it."""
     identity, unproven = manifest["identity"], manifest["unproven"]
-    if manifest["artifact"] not in instruments:
+    artifact = manifest["artifact"]
+    if artifact not in instruments:
         raise UsageError(
-            f"manifest.json: artifact {shown(manifest['artifact'])} is not one of "
-            f"{', '.join(instruments)}; {RESTORE}"
+            f"{MANIFEST}: artifact: none is called {artifact!r}; {RESTORE}"
         )
-    origin = Origin(
-        folder, identity, stored_prompts(folder, identity["prompts"]), unproven["code"]
-    )
-    if identity["provider"] == "simulated":
-        known = Known(defaultdict(lambda: FREE), Simulated.dialect, None)
-    elif provider := unproven["provider"]:
-        known = Known(
-            {
-                name: _model(entry["known"])
-                for name, entry in provider["models"].items()
-            },
-            provider["dialect"],
-            identity.get("routing", identity["config"].get("routing")),
-        )
-    else:
-        raise UsageError(
-            "manifest.json: unproven.provider is missing, and "
-            f"{identity['provider']} was asked; {RESTORE}"
-        )
-    return (
-        Run(origin, instruments[manifest["artifact"]](origin)),
-        Answers(journal_file(folder), identity, known),
-    )
-
-
-def _model(known: Mapping[str, Any]) -> Model:
-    """A model as a manifest has written it down."""
-    upstream = known["upstream"] and Upstream(**known["upstream"])
-    return Model(
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in known.items()
-        }
-        | {"upstream": upstream}
-    )
+    prompts = stored_prompts(folder, identity["prompts"])
+    origin = Origin(folder, identity, prompts, unproven["code"])
+    known = known_of(identity, unproven)
+    instrument = instruments[artifact](origin)
+    return Run(origin, instrument), Answers(journal_file(folder), identity, known)
 
 
 def derive_again(
@@ -431,23 +347,21 @@ def derive_again(
     manifest = read_manifest(folder)
     run, answers = read_run(folder, manifest, instruments)
     made = derived(run.instrument, answers)
-    if problems := answers.problems():
-        raise UsageError(f"{folder}: {problems[0]}; --verify lists all")
+    for problem in answers.problems():
+        raise UsageError(f"{folder}: {problem}; --verify lists all")
     if manifest["state"] != "running":  # its command writes that one
-        manifest = manifest_of(
-            run,
-            answers,
-            made,
-            manifest["unproven"] | {"version": VERSION, "code": code_hashes()},
-        )
+        unproven = dict(manifest["unproven"], version=VERSION, code=code_hashes())
+        manifest = manifest_of(run, answers, made, unproven)
     return made.files, manifest
 
 
 def open_run(folder: Path) -> dict[str, Any]:
     """`read_manifest` of a run whose journal begins with the manifest's identity."""
     manifest = read_manifest(folder)
-    first = next(entries(journal_file(folder)), None)
-    if first and first[0]["prev"] != json_sha256(manifest["identity"]):
+    identity = json_sha256(manifest["identity"])
+    for entry, _, _ in entries(journal_file(folder)):
+        if entry["prev"] == identity:
+            break
         raise UsageError(
             f"{folder}: manifest.json describes another configuration than "
             f"the journal begins with; {RESTORE}"
@@ -455,7 +369,7 @@ def open_run(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-# --- against what was published -----------------------------------------------------------------
+# --- saying it -----------------------------------------------------------------------------------
 
 WHOLE = (
     "times, latencies, headers, words of errors and the order in a journal; a journal that "
@@ -464,54 +378,31 @@ WHOLE = (
 )
 
 
-def expected_head(verdict: Verdict, heads: Collection[str]) -> Verdict:
-    """The verdict, and whether its journal's head, or its root, is among those that were
-    published."""
-    if (
-        not heads
-        or not verdict.root
-        or {verdict.root, verdict.head_sha256} & set(heads)
-    ):
-        return verdict
-    fault = (
-        f"journal: neither its head {verdict.head_sha256[:12]} nor its root "
-        f"{verdict.root[:12]} is the one that was expected"
-    )
-    return verdict._replace(problems=[*verdict.problems, fault])
-
-
-# --- saying it ---------------------------------------------------------------------------------
+def publication_fault(verdict: Verdict, published: Collection[str]) -> str:
+    """What is wrong where neither a run's root nor its head is among those that were published; ""
+    where nothing is, or none was."""
+    root, head = verdict.root, verdict.head_sha256
+    if not root or not published or root in published or head in published:
+        return ""
+    found = f"neither its head {head[:12]} nor its root {root[:12]}"
+    return f"journal: {found} is the one that was expected"
 
 
 def sentence(verdict: Verdict) -> str:
-    """What is said of a folder: a line per fault, or what was verified, with root and head to be
-    published."""
-    if verdict.problems:
-        # A file's name may hold a line break: each fault stays one line.
-        lines = [
-            f"FAILED   {verdict.run}: {verdict.problems[0]}",
-            *verdict.problems[1:],
-        ]
-        return "\n".join(line.replace("\n", " ") for line in lines)
+    """What is said of a folder: a line for each fault, or one line."""
+    if not verdict.ok:
+        faults = "\n".join(map(_on_a_line, [*verdict.problems, verdict.strays]))
+        return f"FAILED   {verdict.run}: {faults.strip()}"
     stamp = "SIMULATED " if verdict.simulated else ""
-    source = f" from {verdict.attempts} answers" if verdict.root else ""
-    what = f"{stamp}{verdict.instrument}, {verdict.files} files{source}"
+    what = f"{verdict.run}: {stamp}{verdict.instrument}"
     if verdict.state != "complete":
-        return _headed(
-            f"PARTIAL  {verdict.run}:", f"{what}; the run is {verdict.state}"
-        )
-    heads = (
-        [f"  root {verdict.root}", f"  head {verdict.head_sha256}"]
-        if verdict.root
-        else []
-    )
-    unproven = (
-        [wrapped(f"  unproven: {', '.join(verdict.unproven)}")]
-        if verdict.unproven
-        else []
-    )
-    return "\n".join([_headed(f"verified {verdict.run}:", what), *heads, *unproven])
+        return f"PARTIAL  {what}, {verdict.state}"
+    if not verdict.root:
+        given = ", ".join(verdict.unproven)
+        return f"verified {what}" + (f" (unproven: {given})" if given else "")
+    return f"verified {what}, {verdict.files} files from {verdict.attempts} answers"
 
 
-def _headed(head: str, text: str) -> str:
-    return f"{head} {text}" if len(head) + len(text) < WIDTH else f"{head}\n  {text}"
+def _on_a_line(fault: str) -> str:
+    """A fault on one line: a file's name may hold a line break."""
+    return fault.replace("\n", " ")

@@ -1,15 +1,13 @@
 """What is asked and what comes back, as data; a request's JSON body and what it may cost.
 
-Pure functions, no I/O. Facts about the API: OpenRouter's public documentation, OpenAPI description
-and SDK (autumn 2026). What a raw answer means is read in `reading.py`.
+Pure functions, no I/O. Facts about the API: OpenRouter's public documentation, OpenAPI
+description and SDK (autumn 2026). What a raw answer means is read in `reading.py`.
 """
 
 import json
 from collections.abc import Mapping
-from itertools import cycle
 from typing import Any, NamedTuple
 
-from common import EFFORTS
 from common.artifacts import sha256
 
 FINAL_OUTCOMES = ("ok", "empty", "truncated", "blocked")
@@ -17,21 +15,27 @@ PAID_OUTCOMES = ("ok", "empty", "truncated")  # such an answer tells what a call
 UNANSWERED = ("provider_error", "not_run")  # asked again by the next start
 OUTCOMES = (*FINAL_OUTCOMES, *UNANSWERED)
 
+WARMUP = "warmup"  # the stage of calls that are no trials
 MIN_CAP = 16  # some upstreams refuse a smaller output limit with a 400
-ALWAYS_REASONING = ("gpt-5", "o1", "o3", "o4")  # where no catalogue says so
-# Tokens a model may think before it speaks, by effort. An effort is turned into a share of the
-# output limit (.1 .2 .5 .8 .95 .95), at least 1024 where the upstream takes a budget; upstreams
-# that take the word alone spend a few hundred at minimal and five figures from high on.
-HEADROOM = dict(
-    zip(EFFORTS, (0, 1024, 2048, 8192, 16_384, 32_768, 32_768), strict=True)
-)
-MOST_USD = 1e9  # no price and no bill; sums below it stay finite
+MOST_ROOM = 65_536  # tokens of output that the warm-up tries at most
+GROWTH = 4  # by which it widens the room, and the room's width over what an answer took
+MOST_USD = 1e100  # no price and no bill; sums below it stay finite
 TEMPLATE_TOKENS = 32  # chat template around a message, counted generously
+# What an account may have switched on for all its calls: each would change text or subject.
+PLUGINS = ("context-compression", "response-healing", "web")
+# The names of the output limit by dialect: OpenRouter and OpenAI know the newer one, llama.cpp
+# and Ollama the older one alone. Journals of version 0.1 say "compatible": both were sent.
+LIMIT_NAMES = {
+    "openrouter": ("max_completion_tokens",),
+    "openai": ("max_completion_tokens",),
+    "chat": ("max_tokens",),
+    "compatible": ("max_completion_tokens", "max_tokens"),
+}
 
 
 class Request(NamedTuple):
-    """One chat completion. `max_out` is the visible output wanted, in tokens; `examples` stand
-    between `system` and `user`: what is asked, what is answered, and again."""
+    """One chat completion. `max_out` is the visible output wanted, in tokens; `examples`
+    stand between `system` and `user`: what is asked, what is answered, and again."""
 
     id: str
     stage: str
@@ -54,10 +58,22 @@ class Request(NamedTuple):
         """What its id begins with: calls that differ in nothing but what is compared."""
         return self.id.rpartition("/")[0] or self.id
 
+    @property
+    def prepares(self) -> str:
+        """The stage that a warm-up call prepares; else the call's own stage."""
+        if self.stage != WARMUP:
+            return self.stage
+        return stage_of(self.id)
+
     def sha256(self) -> str:
         """Identity of the question: the same id with another hash is another experiment."""
         fields = self if self.examples else self[:-1]  # as before requests had examples
         return sha256(json.dumps(fields, ensure_ascii=True, separators=(",", ":")))
+
+
+def stage_of(warmup_id: str) -> str:
+    """The stage that a warm-up call prepares: "decision" of "warmup/m/decision/1"."""
+    return warmup_id.split("/")[-2]
 
 
 def run_of(name: str) -> str:
@@ -80,28 +96,27 @@ class Reply(NamedTuple):
     generation_id: str | None = None
     message: str = ""
     reasoning: str = ""  # the text of the thoughts, where it is shown
-    quantization: str | None = None  # of the upstream that was asked for
     final: bool = False  # of a provider_error: no other attempt would change it
 
     @property
     def account(self) -> dict[str, Any]:
         """Who answered and what it took, for a row."""
+        tokens = {
+            "prompt": self.prompt_tokens,
+            "output": self.completion_tokens,
+            "reasoning": self.reasoning_tokens,
+        }
         return {
             "served_model": self.served_model,
             "provider": self.provider,
-            "tokens": {
-                "prompt": self.prompt_tokens,
-                "output": self.completion_tokens,
-                "reasoning": self.reasoning_tokens,
-            },
+            "tokens": tokens,
             "cost_usd": self.cost_usd,
         }
 
     @property
     def beside(self) -> dict[str, str]:
         """What only some answers have, for a row of the trial."""
-        extras = {"reasoning": self.reasoning, "quantization": self.quantization}
-        return {key: value for key, value in extras.items() if value}
+        return {"reasoning": self.reasoning} if self.reasoning else {}
 
 
 NOT_RUN = Reply("not_run")
@@ -123,14 +138,18 @@ class Exchange(NamedTuple):
 
 def no_answer(seconds: float) -> Exchange:
     """What comes of a call that takes longer than that."""
-    return Exchange(None, {}, "", f"no complete answer within {seconds:g} s", seconds)
+    return Exchange(
+        None, {}, "", f"no complete answer within {seconds:g} s", latency_s=seconds
+    )
 
 
 class Reading(NamedTuple):
-    """`kind`: final (an outcome of the trial), transient (ask again) or fatal (stop the run).
+    """`kind`: final (an outcome of the trial), transient (ask again) or fatal (no other
+    prompt of this model would be answered).
 
-    `wait` seconds were asked for by the server. `limit`: "in_flight" (too much at once for the
-    account) or "daily" (nothing more today). `error_type`: as the server names it, else the status.
+    `wait` seconds were asked for by the server. `limit`: "in_flight" (too much at once for
+    the account) or "daily" (nothing more today). `error_type`: as the server names it, else
+    the status.
     """
 
     kind: str
@@ -139,25 +158,6 @@ class Reading(NamedTuple):
     billable: bool = False  # may have been billed although no usage came back
     limit: str = ""
     error_type: str = ""
-
-
-class Upstream(NamedTuple):
-    """One endpoint of a model: what `only` takes, the name in answers, the precision."""
-
-    tag: str
-    name: str = ""
-    quantization: str | None = None
-
-
-class Terms(NamedTuple):
-    """How a run wants to be answered. `effort` None: the least that a model takes. `pin`: "auto",
-    an upstream, or None. `resolved`: the upstreams of an earlier start, by model. `needs`: other
-    parameters that are sent."""
-
-    effort: str | None = None
-    pin: str | None = None
-    resolved: Mapping[str, Upstream] = {}
-    needs: tuple[str, ...] = ()
 
 
 class Model(NamedTuple):
@@ -170,12 +170,12 @@ class Model(NamedTuple):
     efforts: tuple[str, ...] = ()
     reasons: bool | None = None  # None: unknown
     mandatory: bool = False  # reasoning can't be switched off
-    price_from: str = "unknown"  # "catalogue", "configuration" or "unknown"
+    price_from: str = "unknown"  # "catalogue", "configuration", "loopback" or "unknown"
     canonical: str | None = None  # the dated name
     context: int | None = None  # tokens of prompt and output together
     most_out: int | None = None  # tokens of output at most
     expires: str | None = None  # YYYY-MM-DD
-    upstream: Upstream | None = None  # the only one to be asked
+    default_effort: str | None = None  # what it does where no effort is sent
 
     @property
     def priced(self) -> bool:
@@ -191,14 +191,12 @@ class Model(NamedTuple):
             + self.completion * completion_tokens
         )
 
+    def takes(self, parameter: str) -> bool:
+        """Whether to send `parameter`: yes where nothing is known."""
+        return self.parameters is None or parameter in self.parameters
 
-def cost_of(reply: Reply, model: Model) -> float | None:
-    """Dollars of a reply: as the server says, else by its tokens, None where unknown."""
-    tokens = reply.prompt_tokens, reply.completion_tokens
-    if reply.cost_usd is not None or None in tokens:
-        return reply.cost_usd
-    usd = model.cost(*tokens)
-    return usd if usd is not None and usd < MOST_USD else None
+
+FREE = Model(prompt=0.0, completion=0.0, price_from="simulated")
 
 
 def as_model(entry: Mapping) -> Model:
@@ -211,129 +209,145 @@ def as_model(entry: Mapping) -> Model:
     )
 
 
-def supports(model: Model, parameter: str) -> bool:
-    """Whether to send `parameter`: yes where nothing is known."""
-    return model.parameters is None or parameter in model.parameters
+# --- what the warm-up has taught of a model at a stage ------------------------------------------
 
 
-def thinks(request: Request, model: Model) -> bool:
-    """Whether the model will reason before it answers."""
-    if model.reasons is None:
-        name = request.model.rsplit("/", 1)[-1]
-        return request.effort not in (None, "none") or name.startswith(ALWAYS_REASONING)
-    return model.mandatory or (model.reasons and request.effort not in (None, "none"))
+class Adapted(NamedTuple):
+    """`left_out`: parameters that the server refused; `limit`: the name of the output limit
+    where the usual one was refused; `asked`: the limit that the stage asks for; `room`: the
+    one that is sent, 0 where it is `asked`; `took`: tokens of output of the longest warm-up
+    answer."""
+
+    left_out: tuple[str, ...] = ()
+    limit: str = ""
+    asked: int = 0
+    room: int = 0
+    took: int = 0
 
 
-def effort(request: Request, model: Model) -> str | None:
-    """The effort that is asked for: the request's, else the least that the model takes."""
-    if request.effort is not None:
-        return request.effort if model.reasons is not False else None
-    if not thinks(request, model):
-        return "none" if model.reasons else None
-    offered = model.efforts or EFFORTS
-    return next((each for each in EFFORTS[1:] if each in offered), None)
+PLAIN = Adapted()
 
 
-def headroom(request: Request, model: Model) -> int:
-    """Tokens that the model may think with before it answers."""
-    return (
-        HEADROOM[effort(request, model) or "minimal"] if thinks(request, model) else 0
-    )
+def without(adapted: Adapted, refused: str) -> Adapted | None:
+    """The same without a parameter that was refused, or with the output limit under its other
+    name; None where that was tried."""
+    if refused not in LIMIT_NAMES["compatible"]:
+        if refused in adapted.left_out:
+            return None
+        return adapted._replace(left_out=(*adapted.left_out, refused))
+    if adapted.limit:
+        return None
+    [other] = (name for name in LIMIT_NAMES["compatible"] if name != refused)
+    return adapted._replace(limit=other)
 
 
-def output_cap(request: Request, model: Model) -> int:
-    """Tokens the server may produce: what we want to see, and head-room for reasoning."""
-    cap = max(MIN_CAP, request.max_out) + headroom(request, model)
+def asked(adapted: Adapted, sent: Mapping[str, Any]) -> Adapted:
+    """The same with the stage's own limit, which the first body that is sent has."""
+    if adapted.asked:
+        return adapted
+    limits = [sent[name] for name in LIMIT_NAMES["compatible"] if name in sent]
+    return adapted._replace(asked=max(limits, default=0))
+
+
+def widened(adapted: Adapted, model: Model) -> Adapted | None:
+    """The same with more room; None where there is no more."""
+    most = most_room(model)
+    now = max(adapted.room, adapted.asked)
+    if now >= most:
+        return None
+    return adapted._replace(room=min(most, now * GROWTH))
+
+
+def fitted(adapted: Adapted, reply: Reply, model: Model) -> Adapted:
+    """The room for a study after a warm-up answer: several times what it took."""
+    if reply.completion_tokens is None:
+        return adapted
+    took = max(adapted.took, reply.completion_tokens)
+    room = min(most_room(model), GROWTH * took)
+    if room <= adapted.asked:
+        room = 0
+    return adapted._replace(took=took, room=room)
+
+
+def most_room(model: Model) -> int:
+    return min(MOST_ROOM, model.most_out or MOST_ROOM)
+
+
+# --- the body, and what it may cost -------------------------------------------------------------
+
+
+def output_cap(request: Request, model: Model, adapted: Adapted = PLAIN) -> int:
+    """Tokens the server may produce: what we want to see, or what the warm-up found needed."""
+    cap = max(MIN_CAP, request.max_out, adapted.room)
     return min(cap, model.most_out) if model.most_out else cap
 
 
+def messages(request: Request) -> list[dict[str, str]]:
+    """The conversation: system, worked examples in turns, the question."""
+    turns = [("system", request.system)]
+    for at, text in enumerate(request.examples):
+        turns.append(("assistant" if at % 2 else "user", text))
+    turns.append(("user", request.user))
+    return [{"role": role, "content": text} for role, text in turns if text]
+
+
 def body(
-    request: Request, model: Model, dialect: str, routing: Mapping | None = None
-) -> dict:
-    """The JSON body. `dialect`: "openrouter", "openai" or "compatible" (any other server)."""
-    cap = output_cap(request, model)
-    out: dict[str, Any] = {
-        "model": request.model,
-        "messages": [
-            {"role": role, "content": text}
-            for role, text in (
-                ("system", request.system),
-                *zip(cycle(("user", "assistant")), request.examples),
-                ("user", request.user),
-            )
-            if text
-        ],
-    }
-    # An upstream that is pinned is asked for nothing that it does not list.
-    old_limit_only = model.upstream is not None and not supports(
-        model, "max_completion_tokens"
-    )
-    if not old_limit_only:
-        out["max_completion_tokens"] = cap
-    if old_limit_only or dialect == "compatible":
-        out["max_tokens"] = cap  # llama.cpp and Ollama know only the older name
+    request: Request,
+    model: Model,
+    dialect: str,
+    adapted: Adapted = PLAIN,
+    upstream: str | None = None,
+) -> dict[str, Any]:
+    """The JSON body. `dialect`: a key of LIMIT_NAMES; `upstream`: the only one to be asked."""
+    out: dict[str, Any] = {"model": request.model, "messages": messages(request)}
+    names = (adapted.limit,) if adapted.limit else LIMIT_NAMES[dialect]
+    for name in names:
+        out[name] = output_cap(request, model, adapted)
     for name in ("temperature", "seed"):
         value = getattr(request, name)
-        if value is not None and supports(model, name):
+        if value is not None and model.takes(name):
             out[name] = value
-    level = effort(request, model)
+    if request.effort is not None and model.reasons is not False:
+        out |= _effort(request.effort, dialect)
     if dialect == "openrouter":
-        if level is not None and supports(model, "reasoning"):
-            out["reasoning"] = {"effort": level}
         out["plugins"] = [{"id": name, "enabled": False} for name in PLUGINS]
         out["session_id"] = request.block[:256]
-        if provider := {**(routing or {}), **_pinned(model)}:
-            out["provider"] = provider
-    elif request.effort is not None or (dialect == "openai" and thinks(request, model)):
-        out["reasoning_effort"] = level
-    return out
+    if upstream:
+        out["provider"] = {"only": [upstream], "allow_fallbacks": False}
+    return {name: out[name] for name in out if name not in adapted.left_out}
 
 
-# What an account may have switched on for all its calls: each would change text or subject.
-PLUGINS = ("context-compression", "response-healing", "web")
+def _effort(level: str, dialect: str) -> dict[str, Any]:
+    if dialect == "openrouter":
+        return {"reasoning": {"effort": level}}
+    return {"reasoning_effort": level}
 
 
-def _pinned(model: Model) -> dict[str, Any]:
-    """One upstream, at one precision, for no more than is reserved."""
-    upstream = model.upstream
-    if upstream is None:
-        return {}
-    out: dict[str, Any] = {
-        "only": [upstream.tag],
-        "allow_fallbacks": False,
-        "require_parameters": True,
-    }
-    if upstream.quantization:
-        out["quantizations"] = [upstream.quantization]
-    if model.priced:
-        out["max_price"] = {
-            "prompt": float(f"{model.prompt * 1e6:.9g}"),
-            "completion": float(f"{model.completion * 1e6:.9g}"),
-            "request": model.request,
-        }
-    return out
+def cost_of(reply: Reply, model: Model) -> float | None:
+    """Dollars of a reply: as the server says, else by its tokens, None where unknown."""
+    tokens = reply.prompt_tokens, reply.completion_tokens
+    if reply.cost_usd is not None or None in tokens:
+        return reply.cost_usd
+    usd = model.cost(*tokens)
+    return usd if usd is not None and usd < MOST_USD else None
 
 
-def precision(sent: Mapping[str, Any]) -> str | None:
-    """The quantisation that a body pins its answer to."""
-    listed = (
-        sent["provider"].get("quantizations")
-        if isinstance(sent.get("provider"), dict)
-        else 0
-    )
-    return str(listed[0]) if isinstance(listed, list) and len(listed) == 1 else None
-
-
-def worst_case(request: Request, model: Model, fallback: Model) -> float:
-    """Dollars this call can't exceed: a token is at least one byte, the output at most its cap."""
-    prompt = len(request.texts.encode()) + TEMPLATE_TOKENS * (2 + len(request.examples))
+def worst_case(
+    request: Request, model: Model, fallback: Model, adapted: Adapted = PLAIN
+) -> float:
+    """Dollars this call can't exceed: a token is at least one byte, the output at most its
+    cap. `fallback`: prices where the model's are unknown."""
+    messages_sent = 2 + len(request.examples)
+    prompt = len(request.texts.encode()) + TEMPLATE_TOKENS * messages_sent
     price = model if model.priced else fallback
-    return price.cost(prompt, output_cap(request, model))
+    return price.cost(prompt, output_cap(request, model, adapted))
 
 
-def expected_cost(request: Request, model: Model, fallback: Model) -> float:
-    """Dollars this call probably costs: four bytes a token, the whole visible output."""
+def expected_cost(
+    request: Request, model: Model, fallback: Model, adapted: Adapted = PLAIN
+) -> float:
+    """Dollars this call probably costs: four bytes a token, the whole visible output, or what
+    the warm-up answer took."""
     prompt = len(request.texts.encode()) / 4
     price = model if model.priced else fallback
-    # Thoughts were seen to take a fraction of the head-room; a quarter is a guess upwards.
-    return price.cost(prompt, request.max_out + headroom(request, model) / 4)
+    return price.cost(prompt, max(request.max_out, adapted.took))

@@ -159,6 +159,8 @@ class Document(NamedTuple):
 
     `stamps`: SIMULATED, INCOMPLETE and their like, a sentence each. `gist`: what stands above the
     sections. `verdicts`: the table of the gist that stands below the answer, in a terminal too.
+    `alarms`: what is said before anything else, a sentence each, two of them in a terminal.
+    `note`: what a terminal shows of the question.
     """
 
     title: str
@@ -171,6 +173,8 @@ class Document(NamedTuple):
     trials: TrialTable | None = None
     stamps: Sequence[str] = ()
     verdicts: Table | None = None
+    alarms: Sequence[str] = ()
+    note: str = ""
 
 
 def words_of(line: Line) -> str:
@@ -254,6 +258,7 @@ def markdown(report: Document) -> str:
     )
     parts = [
         f"# {harmless(report.title)}",
+        *map(harmless, report.alarms),
         *(f"**{harmless(words)}**" for words in report.stamps),
         f"**{harmless(report.answer)}**",
         harmless(report.question),
@@ -268,11 +273,9 @@ def markdown(report: Document) -> str:
 
 def terminal(report: Document) -> str:
     """Stamps, answer and verdicts in a few lines. A script adds what to open."""
-    lines = [
-        line
-        for words in (*report.stamps, report.answer)
-        for line in textwrap.wrap(inline(words), WIDTH, break_on_hyphens=False)
-    ]
+    lines = []
+    for words in (*report.alarms[:2], *report.stamps, report.answer, report.note):
+        lines += textwrap.wrap(inline(words), WIDTH, break_on_hyphens=False)
     lines += _aligned(report.verdicts) if report.verdicts else []
     return "\n".join(
         lines if len(lines) <= LINES else [*lines[: LINES - 1], "… more on the page"]

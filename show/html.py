@@ -253,7 +253,8 @@ def page(report: doc.Document) -> str:
 
 
 def _report(report: doc.Document, trials: doc.TrialTable | None) -> str:
-    stamps = "".join(f'<p class="banner">{text(words)}</p>' for words in report.stamps)
+    above = (*report.alarms, *report.stamps)
+    stamps = "".join(f'<p class="banner">{text(words)}</p>' for words in above)
     figure = blocks([report.figure], 2) if report.figure else ""
     wide = " wide" if isinstance(report.figure, doc.Table) else ""
     beside = 0 if wide else int(list(report.gist[:1]) == [report.verdicts])

@@ -50,6 +50,7 @@ def answered(
             "text": "x",
             "cost_usd": 0.01,
             "status": "unreadable" if y is None else "ok",
+            "read_from": "" if y is None else "line",
             "served_model": model,
             "provider": "p",
         } | more

@@ -1,9 +1,9 @@
 """What the tests of the call layer share: a server double, a clock that takes no time, the CLI."""
 
+import asyncio
 import json
 import multiprocessing
 import os
-import queue
 import shutil
 import signal
 import subprocess
@@ -200,15 +200,19 @@ def clean_environment(key=""):
 
 def complete(client, req):
     """What a client's call comes to."""
-    answers = queue.SimpleQueue()
-    client.start(req, answers.put)
-    return answers.get(timeout=60)
+
+    async def sent():
+        return await asyncio.wait_for(
+            client.send(client.body(req), client.deadline_s), 60
+        )
+
+    return asyncio.run(sent())
 
 
 @pytest.fixture
 def bench(tmp_path):
-    """bench(names, script) drives one chain a name, or `chains`, on the virtual clock. `provider`:
-    another, or a client that asks over HTTP; only waits are virtual then."""
+    """bench(names, script) asks one call a name, or `studies`, on the virtual clock. `provider`:
+    another, or a client that asks over HTTP."""
 
     def run(
         names,
@@ -217,20 +221,18 @@ def bench(tmp_path):
         usual=None,
         price=PRICE,
         concurrency=8,
-        chains=None,
+        studies=None,
         seconds=0.0,
         provider=None,
         announce=True,
+        **more,
     ):
         provider = provider or Provider(scripted(dict(script), usual, seconds), price)
-        made = chains or (lambda: [call(request(name)) for name in names])
+        if studies is None:
+            studies = [call(request(name)) for name in names]
+        announced = [(request(name), 1) for name in names if announce]
         return conducted(
-            tmp_path,
-            provider,
-            made if callable(made) else lambda: made,
-            limit,
-            concurrency,
-            [(request(name), 1) for name in names if announce],
+            tmp_path, provider, studies, limit, concurrency, announced, **more
         )
 
     return run

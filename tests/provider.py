@@ -1,69 +1,57 @@
-"""A provider and a clock in one: calls are in flight together on a clock that takes no time, and
-answers come when their moment has come. What is sent and what comes is noted."""
+"""A provider on a clock that takes no time: calls are in flight together, and answers come when
+their moment has come. What is sent is noted."""
 
-import heapq
+import asyncio
 import json
-import queue
+import os
 import random
-from contextlib import closing, suppress
+import selectors
+import threading
+from collections import defaultdict
+from contextlib import closing
 from types import SimpleNamespace
 
-from common.budget import Budget
-from common.drive import Drive
-from common.journal import Answers, InFlight, Journal
-from common.wire import Exchange, Model, Request, no_answer
+from common import wire
+from common.ask import Asker
+from common.gate import Gate, Money
+from common.journal import Answers, Journal, Known
+from common.wire import Exchange, Model, Request
 
 PRICE = Model(prompt=1e-6, completion=4e-6, price_from="catalogue")
 IDENTITY = {"study": "test"}
 DEADLINE_S = 60.0
+STEP_S = 0.01  # waited really, where a call over HTTP is under way
 
 
 def completion(text="fine", cost=0.0001, tokens=(10, 2), **choice):
     """The Exchange of a good answer. `tokens`: read and written."""
     usage = dict(zip(("prompt_tokens", "completion_tokens"), tokens, strict=True))
-    usage |= {} if cost is None else {"cost": cost}
-    return Exchange(
-        200,
-        {},
-        json.dumps(
-            {
-                "id": "gen-1",
-                "model": "m",
-                "usage": usage,
-                "choices": [
-                    {"finish_reason": "stop", "message": {"content": text}} | choice
-                ],
-            }
-        ),
-    )
+    if cost is not None:
+        usage["cost"] = cost
+    choice = {"finish_reason": "stop", "message": {"content": text}} | choice
+    body = {"id": "gen-1", "model": "m", "usage": usage, "choices": [choice]}
+    return Exchange(200, {}, json.dumps(body))
 
 
 def failure(status, message="no", headers=(), **more):
     """The Exchange of an error in OpenRouter's shape."""
-    return Exchange(
-        status,
-        dict(headers),
-        json.dumps({"error": {"code": status, "message": message, **more}}),
-    )
+    error = {"code": status, "message": message, **more}
+    return Exchange(status, dict(headers), json.dumps({"error": error}))
 
 
 def request(name, stage="decision", model="m", **more):
-    return Request(
-        **{
-            "id": name,
-            "stage": stage,
-            "model": model,
-            "system": "s",
-            "user": f"question {name}",
-            "max_out": 16,
-        }
-        | more
-    )
+    usual = Request(name, stage, model, "s", f"question {name}", 16)
+    return usual._replace(**more)
 
 
 def call(req):
-    """A chain of a single request."""
-    return (yield req)
+    """A study of a single request."""
+
+    async def study(ask):
+        [reply] = await ask([req])
+        return reply
+
+    return study
 
 
 def scripted(script, usual=None, seconds=1.0):
@@ -71,134 +59,170 @@ def scripted(script, usual=None, seconds=1.0):
     `seconds` until each comes, or by request id."""
     left = {name: list(exchanges) for name, exchanges in script.items()}
 
-    def answer(req, _):
-        duration = seconds.get(req.id, 1.0) if isinstance(seconds, dict) else seconds
+    def answer(body, _):
+        req = body.request
+        duration = seconds
+        if isinstance(seconds, dict):
+            duration = seconds.get(req.id, 1.0)
         if left.get(req.id):
             return left[req.id].pop(0), duration
-        return (usual(req) if callable(usual) else usual or completion()), duration
+        if callable(usual):
+            return usual(req), duration
+        return usual or completion(), duration
 
     return answer
 
 
 class Killed(BaseException):
-    """The process ends between two answers."""
+    """The process ends."""
+
+
+class Selector(selectors.DefaultSelector):
+    """Where nothing is to be read, the loop's next moment comes at once. While a call over HTTP
+    is under way, time passes as it does."""
+
+    def __init__(self, loop):
+        super().__init__()
+        self.loop, self.turns = loop, 0
+
+    def select(self, timeout=None):
+        self.turns += 1
+        if self.turns == self.loop.clock.kill:
+            self.loop.clock.on_kill()
+            raise Killed
+        assert self.turns < 1_000_000, "a run that never ends"
+        real = any(thread.name == "call" for thread in threading.enumerate())
+        if real:
+            timeout = STEP_S if timeout is None else min(STEP_S, timeout)
+        events = super().select(timeout if real else 0)
+        if not events:
+            assert timeout is not None, "it waits for what never comes"
+            self.loop.now += timeout
+        return events
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """An event loop whose time begins at 0."""
+
+    def __init__(self, clock):
+        self.now, self.clock = 0.0, clock
+        super().__init__(Selector(self))
+
+    def time(self):
+        return self.now
 
 
 class Clock:
-    """A clock that only moves when somebody waits; answers come from a server meanwhile."""
+    """What an Asker waits by: see common/ask.py. `kill`: the loop's turn at which the process
+    ends."""
 
-    def __init__(self, seed=1):
-        self.jitter = random.Random(seed).uniform
-        self.time, self.idle = 0.0, 0
+    def __init__(self, seed=1, kill=None):
+        self.jitter, self.kill = random.Random(seed).uniform, kill
+
+    def loop(self):
+        self.running = Loop(self)
+        return self.running
 
     def now(self):
-        return self.time
+        return self.running.time()
 
-    def stamp(self):
+    @staticmethod
+    def stamp():
         return "2026-01-01T00:00:00Z"
 
-    def sleep(self, seconds):
-        self.time += seconds
-        self.idle += 1
-        assert self.idle < 100_000, "a run that never ends"
 
-    def next(self, answers, seconds):
-        try:
-            return answers.get(timeout=seconds)
-        except queue.Empty:
-            self.sleep(seconds)
-            raise
+class Body(dict):
+    """A body that knows its request."""
+
+    request: Request
 
 
-class Provider(Clock):
-    """`answer(request, n)` → (Exchange, seconds until it comes) of the n-th call."""
+class Provider:
+    """`answer(body, n)` → (Exchange, seconds until it comes) of the n-th call."""
 
-    answers_later, deadline_s = True, DEADLINE_S
+    answers_later, deadline_s, dialect = True, DEADLINE_S, "chat"
 
     def __init__(self, answer=None, price=PRICE, seed=1, kill=None):
-        super().__init__(seed)
-        self.answer = answer or scripted({})
-        self.price, self.kill = price, kill
-        self.due, self.sent, self.came = (
-            [],
-            [],
-            [],
-        )  # (at, request); (at, request, Exchange)
-        self.flying, self.on_start = (
-            {},
-            lambda request: None,
-        )  # {number: (request, deadline)}
+        self.answer, self.price = answer or scripted({}), price
+        self.clock = Clock(seed, kill)
+        self.sent, self.bodies = [], {}  # (at, request); the last body, by id
+        self.on_start = lambda body: None
 
     def model(self, name):
         return self.price
 
-    def body(self, request):
-        return {"model": request.model}
+    def body(self, request, adapted=wire.PLAIN):
+        body = Body(wire.body(request, self.price, self.dialect, adapted))
+        body.request = request
+        self.bodies[request.id] = body
+        return body
 
-    def start(self, request, put):
-        self.on_start(request)
-        number = len(self.sent)
-        self.sent.append((self.time, request))
-        self.flying[number] = request, self.time + self.deadline_s
-        exchange, seconds = self.answer(request, number)
-        heapq.heappush(self.due, (self.time + seconds, number, request, exchange, put))
-
-    def next(self, answers, seconds):
-        if self.kill is not None and len(self.came) >= self.kill:
-            raise Killed
-        if self.due and self.due[0][0] <= self.time + seconds:
-            at, number, request, exchange, put = heapq.heappop(self.due)
-            self.time = max(self.time, at)
-            if self.flying.pop(number, None):
-                self.came.append((self.time, request, exchange))
-            self.expire()
-            put(exchange)  # a late one too
-            return answers.get_nowait()
-        self.sleep(seconds)
-        self.expire()
-        raise queue.Empty
-
-    def expire(self):
-        """Calls that are out of time are in flight no more for whoever sent them."""
-        for number, (request, deadline) in list(self.flying.items()):
-            if deadline <= self.time:
-                del self.flying[number]
-                self.came.append((self.time, request, no_answer(self.deadline_s)))
+    async def send(self, body, seconds):
+        self.sent.append((self.clock.now(), body.request))
+        self.on_start(body)
+        exchange, seconds = self.answer(body, len(self.sent) - 1)
+        await asyncio.sleep(seconds)
+        return exchange
 
 
 def conducted(
-    folder, provider, chains, limit=None, limits=8, announce=(), watch=None, before=0.0
+    folder,
+    provider,
+    studies,
+    limit=None,
+    limits=8,
+    announce=(),
+    watch=lambda asker: None,
+    warmups=(),
+    go_on=False,
 ):
-    """A start of the run in `folder` on chains (a function of nothing), as scripts make it.
-    `before`: dollars of calls that earlier kills lost."""
+    """A start of the run in `folder` on studies, as scripts make it. `ending` is None where it was
+    killed."""
     folder.mkdir(exist_ok=True)
-    journal, inflight = Journal(folder, IDENTITY), InFlight(folder)
-    lost = inflight.lost(journal.attempts)
-    inflight.clear()
-    budget = Budget(limit, PRICE, provider.model, journal.spent + before + lost)
-    drive = Drive(
-        provider,
-        {"": SimpleNamespace(journal=journal, inflight=inflight)},
-        limits if isinstance(limits, dict) else {"decision": limits},
-        budget,
-        watch or (lambda drive: None),
-        clock=provider if isinstance(provider, Provider) else Clock(),
+    known = Known(defaultdict(lambda: provider.model("m")), provider.dialect)
+    journal = Journal(folder, IDENTITY, known)
+    past = journal.past
+    money = Money(
+        limit,
+        PRICE,
+        lambda request: (provider.model(request.model), asker.how(request)),
+        past.charged_usd + past.lost_usd,
     )
-    drive.announce(announce)
-    ending = None
-    with suppress(Killed), closing(journal):
-        stop = drive.run(chains())
-        ending = SimpleNamespace(
-            stop=stop, results=drive.results, outcomes=drive.outcomes
-        )
-        if not drive.in_flight:
-            inflight.clear()
+    at_once = limits if isinstance(limits, dict) else {"decision": limits}
+    gate = Gate(money, at_once)
+    clock = getattr(provider, "clock", Clock())
+    asker = Asker(
+        provider, {"": journal}, gate, warmups, go_on=go_on, watch=watch, clock=clock
+    )
+    for req, count in announce:
+        if req.id not in past.read:
+            money.announce(req, count)
+    results = [None] * len(studies)
+
+    def kept(place, study):
+        async def keep(ask):
+            results[place] = await study(ask)
+
+        return keep
+
+    ending, sizes = None, []
+    clock.on_kill = lambda: sizes.append(journal.size)
+    with closing(journal):
+        try:
+            asker.run([kept(*each) for each in enumerate(studies)])
+            ending = SimpleNamespace(
+                stop=gate.stop, results=results, outcomes=asker.outcomes
+            )
+        except Killed:
+            # What is written while the loop is taken down is not there after a kill.
+            os.ftruncate(journal.fd, *sizes)
     return SimpleNamespace(
-        drive=drive,
+        asker=asker,
         ending=ending,
-        budget=budget,
-        lost=lost,
+        money=money,
+        aside={model: aside.kind for model, aside in gate.aside.items()},
+        lost=past.lost_usd,
         path=journal.path,
         sent=[(at, req.id) for at, req in getattr(provider, "sent", ())],
-        answers=lambda: Answers(journal.path, IDENTITY),
+        answers=lambda: Answers(journal.path, IDENTITY, known),
     )

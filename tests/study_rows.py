@@ -3,11 +3,11 @@
 from itertools import product
 
 from cirrus.ask.bulletins import load_domain
-from cirrus.ask.design import Run, run_name
-from cirrus.instruments import Job, attempt, note_plan
+from cirrus.ask.design import Run, plans_of, run_name
+from cirrus.instruments import note_plan, simulate_run
 from cirrus.judge.rows import Decision
 from common.cli import Choice
-from common.instrument import Settings
+from common.session import Settings
 
 PROMPTS = {
     path: text
@@ -47,6 +47,7 @@ def decision(
             "cooperates": cooperates,
             "first_taken": cooperates,
             "status": "unreadable" if cooperates is None else "ok",
+            "read_from": "" if cooperates is None else "line",
             "truncated": False,
             "payoff": None,
             "power_after": 1.0,
@@ -104,26 +105,28 @@ def plan(out, population="sim-correlation", name="confirmatory", **more):
             for cell in (("high", "present", "low"), ("low", "absent", "low"))
         ]
     runs = [Run(f"{name}-s{each['seed']}", run_name(each), each) for each in configs]
-    job = Job(
-        str(out),
-        tuple(runs),
-        Choice(True, "", ""),
-        Settings(
-            name,
-            runs[0].config["seed"],
-            {"strategy": 6, "decision": 8},
-            10.0,
-            {},
-            {"prompt": 1, "completion": 5},
-            60,
-            {},
-            {},
-            quiet=True,
-            nested=True,
-        ),
-        PROMPTS,
+    settings = Settings(
+        name=name,
+        seed=runs[0].config["seed"],
+        limits={"strategy": 6, "decision": 8},
+        limit_usd=10.0,
+        prices={},
+        assumed_price={"prompt": 1, "completion": 5},
+        deadline_s=60,
+        respondents={},
+        quiet=True,
+        nested=True,
     )
     for run in runs:
-        attempt(job._replace(runs=(run,)))
+        simulate_run(
+            (
+                str(out),
+                run,
+                Choice(True, "", ""),
+                settings,
+                PROMPTS,
+                plans_of(name, runs),
+            )
+        )
     note_plan(str(out), name, runs)
     return out / runs[0].folder

@@ -143,26 +143,34 @@ SEVEN = [UNMOVED] * 7
         ({"combinations": {"0": {"HP-LA": 0, "HP-EP": 0.3}}}, "labels"),
         ({"combinations": {"0": {"HP-LA": None, "HP-EP": 0.3}}}, "labels"),
         ({"combinations": {"0": None}}, "labels"),  # five are not enough
-        # at most 10% missing in each cell
-        *(({"cells": {cell: lost(90, 10)}}, "") for cell in ("HP", "EL", "KL")),
-        *(({"cells": {cell: lost(89, 11)}}, "missing") for cell in ("HP", "EL", "KL")),
-        ({"cells": {"ME": lost(0, 0)}}, "missing"),
-        ({"cells": {"ME": lost(0, 9)}}, "missing"),
-        # and every exclusion with what is missing counted against it
+        # at most 10% missing in each cell of symmetry and cue − neither
+        *(({"cells": {cell: lost(90, 10)}}, "") for cell in ("HP", "LA")),
+        *(({"cells": {cell: lost(89, 11)}}, "missing") for cell in ("HP", "LA")),
+        *(({"cells": {cell: lost(0, 0)}}, "missing") for cell in ("HP", "LA")),
+        *(({"cells": {cell: lost(1, 99)}}, "") for cell in ("EP", "EL", "KL", "ME")),
+        # and every exclusion with what is missing counted against it, which touches no other
         *(
-            ({"worst": {name: contrast(low=low)}}, left)
-            for low, left in ((1e-9, ""), (0, "missing"))
-            for name in ("HP_LA", "HP_EP", "HP_2KP__LA", "ME_EP")
+            ({"worst": {name: contrast(low=low)}}, left if low == 0 else "")
+            for low in (1e-9, 0)
+            for name, left in (
+                ("HP_LA", "nothing missing"),
+                ("HP_EP", "blind"),
+                ("HP_KP", "conditional"),
+                ("HP_2KP__LA", "conditional"),
+                ("HP_MN", "adding_up"),
+                ("ME_EP", "adding_up"),
+            )
         ),
         ({"worst": {"HP_LA": contrast(0.1)}}, ""),
-        ({"worst": {"HP_LA": contrast(0.0999)}}, "missing"),
-        ({"worst": {"differences": [contrast(0.1, 1e-9, 0.2)]}}, "missing"),
-        ({"worst": {"combinations": {"5": {"HP-LA": 0.3, "HP-EP": 0}}}}, "missing"),
+        ({"worst": {"HP_LA": contrast(0.0999)}}, "nothing missing"),
+        ({"worst": {"combinations": {"5": {"HP-LA": 0.3, "HP-EP": 0}}}}, "labels"),
         (
             {"worst": {"HP_MN": contrast(by_bulletin=dict.fromkeys("abcdef", 0))}},
-            "missing",
+            "adding_up",
         ),
-        ({"worst": {"KL_LA": contrast(0.05, 1e-9, 0.1)}}, "missing"),
+        # it excludes nothing that is open as observed
+        ({"HP_EP": TOUCHING, "worst": {"HP_EP": FIRM}}, "blind"),
+        ({"HP_LA": TOUCHING, "worst": {"HP_LA": FIRM}}, "nothing missing"),
         # nothing is excluded that could be lost
         ({"HP_EP": contrast(0.3, 0), "worst": {"HP_EP": contrast(0.3, -0.1)}}, "blind"),
     ],
@@ -177,7 +185,7 @@ BREAK = {
     "nothing": {"HP_LA": TOUCHING},
     "blind": {"HP_EP": TOUCHING},
     "labels": {"combinations": {"0": {"HP-LA": 0, "HP-EP": 0}}},
-    "missing": {"cells": {"KL": lost(89, 11)}},
+    "missing": {"cells": {"LA": lost(89, 11)}},
     "conditional": {"HP_KP": TOUCHING},
     "adding_up": {"HP_MN": TOUCHING},
 }
@@ -196,15 +204,17 @@ def test_a_word_needs_the_accounts_that_methods_lists_excluded(left):
     out = verdict(shown, "20 bulletins")
     assert left_open(shown) == {*left, *(["missing"] if "nothing" in left else [])}
     assert out["word"] == (
-        "not shown"
-        if {"nothing", "missing"} & {*left}
+        "not evaluable"
+        if "missing" in left
+        else "not shown"
+        if "nothing" in left
         else "cue-responsive"
         if {"blind", "labels"} & {*left}
         else "decider-sensitive"
         if left
         else "correlation-sensitive"
     )
-    assert out["open"] == (left if out["word"] != "not shown" else [])
+    assert out["open"] == (left if not {"nothing", "missing"} & {*left} else [])
 
 
 @pytest.mark.parametrize(
@@ -318,9 +328,14 @@ def test_several_models_have_a_word_each_and_the_sentence_is_of_the_highest():
             "points (+1.0 to +20.0), less than 10.",
         ),
         (
-            {"worst": {"HP_EP": TOUCHING}},
+            {"worst": {"HP_LA": TOUCHING}},
             "Not shown: symmetry and cue change cooperation by +30.0 "
             "points (+10.0 to +50.0); missing answers may make it.",
+        ),
+        (
+            {"worst": {"HP_EP": TOUCHING}},
+            "Cue-responsive: symmetry and cue add +30.0 points "
+            "(+10.0 to +50.0). Open: blind reactions.",
         ),
         (
             {"HP_LA": contrast(units=5)},

@@ -102,7 +102,7 @@ def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
     stacks = []
 
     def watch(frame, event, _):
-        if event == "call" and frame.f_code.co_qualname == "OpenRouter._send":
+        if event == "call" and frame.f_code.co_qualname == "Server.send":
             stacks.append(
                 [
                     (entry.filename.removeprefix(f"{ROOT}/"), entry.name)
@@ -126,8 +126,11 @@ def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
         )
     finally:
         sys.setprofile(None)
-    paths = [[*stack[stack.index(expected[0]) :], expected[-1]] for stack in stacks]
-    assert done.returncode == 0 and expected in paths and max(map(len, paths)) <= 10
+    ours = [[frame for frame in stack if frame[0] in modules()] for stack in stacks]
+    calls = [stack for stack in ours if ("common/ask.py", "_attempt") in stack]
+    paths = [[*stack[stack.index(expected[0]) :], expected[-1]] for stack in calls]
+    assert done.returncode == 0 and expected in paths and len(expected) <= 8
+    assert max(map(len, paths)) <= 9  # of a warm-up call, by `_warm_up`
 
 
 # --- tests/lint.py -----------------------------------------------------------------------------

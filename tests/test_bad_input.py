@@ -24,9 +24,9 @@ HALF = 100_000  # bytes: more than the prompts of a run, less than its journal
 WRONG = ROOT / "tests" / "data" / "wrong-usage.txt"
 COMMANDS = re.findall(r"^\$ (.+)", WRONG.read_text("utf-8"), re.M)
 LONG = {
-    "<deep>": '{"routing": {"options": ' + '{"a":' * 48 + "1" + "}" * 50,
+    "<deep>": '{"prices": {"m": ' + '{"a":' * 48 + "1" + "}" * 50,
     "<digits>": '{"seed": ' + "9" * 5000 + "}",
-    "<dear>": '{"routing": {"max_price": {"prompt": 1' + "0" * 400 + "}}}",
+    "<dear>": '{"prices": {"m": {"completion": 1, "prompt": 1' + "0" * 400 + "}}}",
     "<long>": "x" * 101,
     "<two lines>": "a\n",
 }

@@ -495,7 +495,7 @@ def test_a_row_says_where_an_answer_belongs_and_what_it_is():
         ("One.\nTwo.\nDecision: COORDINATE", 1, "ok"),
         ("One.\n**Decision: PREEMPT**\n \n", 0, "ok"),
         ("Decision: COORDINATE\nOn reflection: wait.", None, "unreadable"),
-        ("", None, "unreadable"),
+        ("", None, "empty"),
         (
             "I'm sorry, but I can't help with that.\nPlease ask somebody else.",
             None,

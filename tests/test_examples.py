@@ -117,11 +117,11 @@ def test_a_block_has_the_same_examples_and_each_comes_first_equally_often(name):
 
 
 def messages(folder):
-    """What was sent, in the order of a run's journal."""
-    lines = gzip.decompress(
-        (run_in(folder) / "journal.jsonl.gz").read_bytes()
-    ).splitlines()
-    return [json.loads(line)["request"]["messages"] for line in lines]
+    """What was sent for trials, in the order of a run's journal."""
+    journal = run_in(folder) / "journal.jsonl.gz"
+    lines = map(json.loads, gzip.decompress(journal.read_bytes()).splitlines())
+    trials = [line for line in lines if line.get("stage") in ("decision", "rating")]
+    return [line["request"]["messages"] for line in trials]
 
 
 def test_a_server_gets_them_as_messages_before_the_notice_and_the_journal_holds_them(

@@ -3,15 +3,12 @@
 import json
 import re
 import shutil
+from html import unescape
 from urllib.parse import unquote
 
 import pytest
 from conftest import ROOT, edit
 from study_rows import plan
-
-import analyze
-from show.html import page
-from show.listing import entries, index, states
 
 EXAMPLES = ROOT / "results/examples"
 
@@ -23,44 +20,51 @@ def results(tmp_path):
     return tmp_path / "results"
 
 
-def listed(*paths):
-    return entries(paths, analyze.HEADLINES)
+@pytest.fixture
+def listed(cli, tmp_path):
+    """listed() → the rows of the index of `results`, as their cells' words; and stdout."""
 
+    def read():
+        done = cli("analyze.py", "--index", "results")
+        assert done.returncode == 0, done.stderr
+        page = (tmp_path / "results/index.html").read_text()
+        rows = re.findall(r"<tr>(.*?)</tr>", page.partition("<tbody>")[2], re.S)
+        cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in rows]
+        words = [
+            [unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells
+        ]
+        return words, done
 
-def page_of(runs, where):
-    return page(index(runs, where, "0.1.0"))
+    return read
 
 
 @pytest.mark.parametrize(
-    ("path", "entry", "note"),
+    ("name", "model", "date", "state", "found"),
     [
         (
-            "results/examples/pilot-smollm2",
-            ("pilot", "complete", False),
+            "pilot-smollm2",
+            "smollm2-135m",
+            r"20\d\d-\d\d-\d\d",
+            "complete",
             "Not shown: symmetry and cue",
         ),
         (
-            "results/examples/urrp-smollm2",
-            ("urrp", "complete", False),
+            "urrp-smollm2",
+            "smollm2-135m",
+            r"20\d\d-\d\d-\d\d",
+            "complete",
             "smollm2-135m is not evaluabl",
         ),
-        ("results/examples/confirmatory", ("study", "complete", True), ""),
-        ("results/examples/calibration", ("calibration", "complete", True), ""),
-        (
-            "pd-agents/data/examples",
-            ("iterated PD", "incomplete", False),
-            "16 of 18 matches ended without a valid answer",
-        ),
+        ("calibration", "–", "–", "complete SIMULATED", "135,500 studies"),
     ],
 )
-def test_a_run_has_its_instrument_its_state_and_a_headline(path, entry, note):
-    row = listed(ROOT / path)[0]
-    assert (row.instrument, row.state, row.simulated) == entry
-    assert row.note.startswith(note) and len(row.note) > 20
-
-
-def manifest(**change):
-    return lambda run: edit(run, lambda m: m.update(change))
+def test_a_run_has_its_model_date_state_and_headline(
+    listed, tmp_path, name, model, date, state, found
+):
+    shutil.copytree(EXAMPLES / name, tmp_path / "results" / name)
+    [row], _ = listed()
+    assert (row[0], row[1], row[3]) == (name, model, state)
+    assert re.fullmatch(date, row[2]) and row[4].startswith(found)
 
 
 @pytest.mark.parametrize(
@@ -69,41 +73,22 @@ def manifest(**change):
         (
             lambda run: (run / "manifest.json").write_text("{"),
             "damaged",
-            "manifest.json: Expecting",
+            "manifest.json: not JSON",
         ),
         (
             lambda run: (run / "manifest.json").write_text("[]"),
             "damaged",
-            "not an object",
+            "must be an object",
         ),
         (
             lambda run: edit(run, lambda m: m.pop("files")),
             "damaged",
-            "KeyError: 'files'",
-        ),
-        (manifest(identity=None), "damaged", "AttributeError"),
-        (manifest(files=3), "damaged", "TypeError"),
-        (
-            lambda run: (run / "manifest.json").unlink(),
-            "damaged",
-            "a journal without its manif",
+            "files: is missing",
         ),
         (
-            lambda run: (run / "journal.jsonl.gz").unlink(),
+            lambda run: edit(run, lambda m: m.update(more=1)),
             "damaged",
-            "its journal is gone",
-        ),
-        (
-            lambda run: (run / "trials.csv").unlink(),
-            "damaged",
-            "trials.csv is gone; the command",
-        ),
-        (
-            lambda run: [
-                (run / name).unlink() for name in ("report.html", "trials.csv")
-            ],
-            "damaged",
-            "report.html and 1 more is gone",
+            "unknown key 'more'",
         ),
         (
             lambda run: (run / "pilot-analysis.json").write_text("{}"),
@@ -111,56 +96,54 @@ def manifest(**change):
             "KeyError: 'verdict'",
         ),
         (
-            manifest(state="running"),
-            "incomplete",
-            "running, or interrupted: the command that began it resumes it",
-        ),
-        (
-            manifest(state="incomplete", unproven={"ended_by": "the limit of $3"}),
+            lambda run: edit(
+                run,
+                lambda m: m.update(
+                    state="incomplete",
+                    unproven=m["unproven"] | {"ended_by": "the limit of $3"},
+                ),
+            ),
             "incomplete",
             "the limit of $3: the command",
         ),
     ],
 )
-def test_a_run_that_is_not_whole_is_listed_with_the_reason(results, damage, state, why):
+def test_a_run_that_is_not_whole_is_listed_with_the_reason(
+    results, listed, damage, state, why
+):
     damage(results / "pilot/real")
-    [entry] = listed(results)
-    assert entry.state == state and why in entry.note
-    assert "pilot / real" in page_of([entry], results)
+    [row], done = listed()
+    assert row[0] == "pilot / real" and row[3] == state and why in row[4]
+    assert done.stdout == f"results/index.html: 1 {state}\n"
 
 
-def test_a_plan_is_a_row_above_its_runs_and_every_link_works_from_disk(results):
-    folder = plan(results, agents=3)
-    above, *runs = listed(folder)
-    assert (above.instrument, above.state, above.note) == (
-        "study",
-        "complete",
-        f"not analysed yet: analyze.py {folder.name}",
-    )
-    assert {(run.instrument, run.state, run.simulated) for run in runs} == {
-        ("tournament", "complete", True)
-    }
-    assert len(runs) == 10 and states([above, *runs]) == {"complete": 10}
+def test_an_analysis_is_a_row_above_its_runs_and_every_link_works_from_disk(
+    results, listed, cli
+):
     (results / "pilot/real").rename(results / "pilot/100% #1 'run'?")
-    links = re.findall(
-        r'<a [^>]*href="([^#"][^"]*)"', page_of(listed(results), results)
-    )
-    assert len(links) == 1 + 10
-    assert all(
-        (results / unquote(link)).is_file() and ":" not in link for link in links
-    )
-    shutil.rmtree(folder / runs[0].path.name)
-    above = listed(folder)[0]
-    assert above.state == "incomplete" and above.note.startswith("1 run not begun")
-    for text in ("null", '{"runs": [true]}'):
-        (folder / "plan.json").write_text(text)
-        assert listed(folder)[0].state == "damaged"
+    folder = plan(results, agents=3)
+    rows, _ = listed()
+    assert len(rows) == 10 + 1
+    assert cli("analyze.py", folder).returncode == 0
+    (study, *runs, _), done = listed()
+    assert study[0] == folder.name and study[1:4] == [
+        "–",
+        "–",
+        "complete SIMULATED",
+    ]
+    assert len(runs) == 10 and done.stdout.endswith(": 12 complete\n")
+    page = (results / "index.html").read_text()
+    links = re.findall(r'<a [^>]*href="([^#"][^"]*)"', page)
+    assert len(links) == 1 + 10 + 1 and not any(":" in link for link in links)
+    assert all((results / unquote(link)).is_file() for link in links)
 
 
-def test_an_empty_folder_tells_what_to_run(cli, tmp_path):
+def test_an_empty_folder_tells_what_to_run(listed, tmp_path):
     (tmp_path / "results").mkdir()
-    done = cli("analyze.py", "--index", "results")
-    assert done.returncode == 0 and done.stdout == "results/index.html: no run yet\n"
+    _, done = listed()
+    assert done.stdout == (
+        "results/index.html: no run yet: make pilot, make tournament, make urrp\n"
+    )
     assert "make pilot" in (tmp_path / "results/index.html").read_text()
 
 
@@ -172,3 +155,11 @@ def test_the_index_is_the_same_bytes_each_time_and_reads_only(results, cli):
     assert json.loads(done.stdout)["states"] == {"complete": 1}
     assert (results / "index.html").read_bytes() == first
     assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize(
+    "flags", [("results", "results/pilot"), ("results", "--out", "o")]
+)
+def test_a_list_lies_in_the_one_folder_that_it_lists(results, cli, flags):
+    done = cli("analyze.py", "--index", *flags)
+    assert done.returncode == 2 and "--index: give one folder" in done.stderr

@@ -8,7 +8,6 @@ import pytest
 from answers import CELLS, CLEAR, ORDERS, SCHEMES, answered, study, without
 
 import stats
-from cirrus.judge.accounts import ACCOUNTS
 from cirrus.judge.contrasts import Count, Slot, by, cell_entry, effect, tally, where
 from cirrus.judge.extras import probes_of
 
@@ -183,45 +182,40 @@ def test_schemes_and_orders_are_compared_inside_bulletins_at_a_level_that_eight_
 
 
 @pytest.mark.parametrize(
-    "field, levels, many, open_",
+    "levels, open_",
     [
-        ("label_scheme", ["L1"], 12, []),
-        ("label_scheme", ["L1"], 24, ["labels"]),
-        ("bulletin", ["b00", "b01", "b02"], 24, ["adding up"]),
+        # a difference between schemes counts as observed, the six values with what is missing
+        ({"label_scheme": ["L1"]}, []),
+        ({"label_scheme": ["L1"], "order": [ORDERS[0]]}, ["labels"]),
+        ({"bulletin": ["b00", "b01", "b02"]}, ["adding_up"]),
     ],
 )
-def test_every_exclusion_must_hold_with_what_is_missing_counted_against_it(
-    field, levels, many, open_
+def test_an_exclusion_must_hold_with_what_is_missing_counted_against_it_and_takes_no_other_away(
+    levels, open_
 ):
-    """What is lost is cooperative, where symmetry and cue meet, and the other act at the worst."""
+    """24 answers are lost where symmetry and cue meet, all of them cooperative."""
     rows = list(answered(bulletins=20, blocks=12))
-    lost = [
+    among = [
         row["id"]
         for row in rows
-        if row["cell"] == "HP" and row[field] in levels and row["cooperates"]
-    ][:many]
-    known, filled = (
-        part(study([row | (change if row["id"] in lost else {}) for row in rows]))[
-            "accounts"
-        ]
-        for change in (LOST, {"cooperates": 0})
-    )
-    short = {account.name: account.short for account in ACCOUNTS}
-    assert [
-        short[name]
-        for name in short
-        if known[name]["excluded"]
-        and name != "missing"
-        and not filled[name]["excluded"]
-    ] == open_
-    assert known["missing"]["excluded"] is not bool(open_)
-    assert known["missing"]["why"].endswith(
-        ", ".join(open_) or "of the decisions in a cell are missing"
-    )
+        if row["cell"] == "HP"
+        and row["cooperates"]
+        and all(row[name] in some for name, some in levels.items())
+    ]
+    lost = set(among[:24])
+    observed = part(study([row for row in rows if row["id"] not in lost]))["accounts"]
+    known = part(study([row | LOST if row["id"] in lost else row for row in rows]))
+    assert all(account["excluded"] for account in observed.values())
+    assert open_ == [
+        name for name, account in known["accounts"].items() if not account["excluded"]
+    ]
+    for name in open_:
+        why = known["accounts"][name]["why"]
+        assert why.startswith("with what is missing counted against it: ")
 
 
 @pytest.mark.parametrize("cell", ["KL", "LA"])
-def test_a_guard_must_hold_whichever_way_what_is_missing_came_out(cell):
+def test_a_guard_counts_as_observed(cell):
     """Known or not, the entry changes nothing; what is lost could have changed it one way."""
     late = {"HP": 11, "MN": 7, "ME": 8}
     rows = [
@@ -236,10 +230,7 @@ def test_a_guard_must_hold_whichever_way_what_is_missing_came_out(cell):
             shares=lambda cell, b, k: float(k < late.get(cell, 4)), blocks=12
         )
     ]
-    known = part(study(rows))["accounts"]
-    assert known["conditional"]["excluded"] and known["missing"]["why"].endswith(
-        "not excluded: conditional cooperation"
-    )
+    assert part(study(rows))["accounts"]["conditional"]["excluded"]
 
 
 def test_levels_of_compliance_pressure_weigh_alike_and_a_factor_is_looked_at_by_level():

@@ -1,16 +1,14 @@
 """Every page that people open, in a real Chromium: 390 and 1280 px, light and dark, keyboard."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, ended
 from test_document import evil
 
-import analyze
-from common import VERSION
 from show import html
-from show.listing import entries, index
 
 EXAMPLES = ROOT / "results/examples"
 COMMITTED = (
@@ -48,19 +46,19 @@ def pages(tmp_path_factory):
         ("urrp_analyze.py", "t.jsonl", "--html", "urrp.html"),
     ):
         assert ended(made, *flags).returncode == 0
-    for name, paths in (
-        ("index", [EXAMPLES, made, ROOT / "pd-agents/data/examples"]),
-        ("none", []),
-    ):
-        listed = html.page(index(entries(paths, analyze.HEADLINES), made, VERSION))
-        (made / f"{name}.html").write_text(listed, encoding="utf-8")
+    (made / "none").mkdir()
+    (made / "runs/examples").parent.mkdir()
+    shutil.copytree(EXAMPLES, made / "runs/examples")
+    shutil.copytree(made / "pilot", made / "runs/pilot")
+    for folder in ("runs", "none"):
+        assert ended(made, "analyze.py", "--index", folder).returncode == 0
     (made / "hostile.html").write_text(html.page(evil()), encoding="utf-8")
     return {
         **{name: EXAMPLES / name / "report.html" for name in COMMITTED},
         "pilot": made / "pilot/four/report.html",
         "urrp": made / "urrp.html",
-        "index": made / "index.html",
-        "no runs": made / "none.html",
+        "index": made / "runs/index.html",
+        "no runs": made / "none/index.html",
         "hostile": made / "hostile.html",
     }
 

@@ -161,9 +161,9 @@ def study(root, folders, removed=(), **change):
                 name,
                 config(),
                 {
-                    "identity": {"prereg_sha256": head, "config": {}},
+                    "identity": {"prereg_sha256": head},
                     "state": "complete",
-                    "unproven": {"provider": None},
+                    "upstreams": {"m": {"Up": 8}},
                 },
                 "main",
                 ("high", "present", "low"),
@@ -203,12 +203,12 @@ def study(root, folders, removed=(), **change):
                 ({"removed": ["gone.py"]}, "scripts: gone.py removed"),
                 ({"state": "incomplete"}, "b is unfinished"),
                 (
-                    {"identity": {"config": {}}},
+                    {"identity": {}},
                     "b was not made under this registration",
                 ),
                 (
-                    {"unproven": {"provider": {"dialect": "openrouter"}}},
-                    "b was asked of any upstream; --pin auto keeps a run to one",
+                    {"upstreams": {"m": {"Down": 1, "Up": 7}}},
+                    "b: m was answered by Down, Up; --upstream keeps a run to one",
                 ),
             )
         ),

@@ -317,7 +317,8 @@ def test_a_budget_stops_it_resumably_and_no_call_is_sent_again(cli, double, fold
 
     done = live(0.0001)
     assert done.returncode == 4 and "over the limit" in done.stderr
-    double.script(faults=[{"fault": "401", "skip": 20}])
+    # 20 ratings, and the two calls of each rater's warm-up.
+    double.script(faults=[{"fault": "401", "skip": 24}])
     assert live(5).returncode == 5
     path = folder / "adjudication/manifest.json"
     text, manifest = path.read_text(), json.loads(path.read_text())

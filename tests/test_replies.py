@@ -12,11 +12,11 @@ import pytest
 from conftest import ROOT
 from provider import PRICE, completion, failure, request
 
-from common import Incomplete, ProviderRefused
-from common.budget import Budget
-from common.openrouter import without_account
+from common import Incomplete
+from common.gate import Money
 from common.reading import read, refused_parameter
-from common.wire import Exchange
+from common.server import without_account
+from common.wire import PLAIN, Exchange
 
 LINES = [
     json.loads(line) for line in (ROOT / "tests/replies.jsonl").read_text().splitlines()
@@ -97,24 +97,18 @@ def test_an_error_means_the_same_in_every_place_and_the_run_acts_on_it(
     calls, stop, answers = [who for _, who in run.sent], run.ending.stop, run.answers()
     assert sum(answers.errors.values()) == 1
     if means in ("blocked", "unfit"):  # paid once, kept, never fatal, never asked again
-        assert (reading.kind, stop, calls, answers.failed()) == (
-            "final",
-            None,
-            ["a", "b"],
-            0,
-        )
+        assert (reading.kind, stop, calls) == ("final", None, ["a", "b"])
+        assert all(read.for_good for read in answers.read.values())
         assert bench("ab").sent == []
     elif means == "fatal":
-        assert isinstance(stop, ProviderRefused) and (reading.kind, calls) == (
-            "fatal",
-            ["a"],
-        )
+        assert (reading.kind, calls) == ("fatal", ["a"])
+        assert run.asker.gate.aside["m"].kind == "refused"
     elif means == "daily":
         assert isinstance(stop, Incomplete) and "00:00 UTC" in str(stop)
         assert (reading.kind, calls) == ("transient", ["a"])
     else:
         assert (reading.kind, stop, calls.count("a")) == ("transient", None, 2)
-        assert (run.drive.retries, answers.waits) == (
+        assert (run.asker.retries, answers.waits) == (
             (1, 0) if means == "passing" else (0, 1)
         )
 
@@ -127,7 +121,9 @@ def test_an_answer_is_read_and_charged_as_it_says(name):
     assert {
         key: getattr(reading.reply, key) for key in shape["reply"]
     } == pytest.approx(shape["reply"])
-    cost, charged = Budget(1, PRICE, lambda name: PRICE).charge(request("a"), reading)
+    cost, charged = Money(1, PRICE, lambda request: (PRICE, PLAIN)).charge(
+        request("a"), reading
+    )
     # 16 tokens in, 80 out, at 1 and 4 dollars a million, where no bill is complete
     assert cost == charged == pytest.approx(reading.reply.cost_usd or 16e-6 + 80 * 4e-6)
 
@@ -148,7 +144,7 @@ def test_a_call_that_is_asked_to_wait_has_not_failed_and_ends_a_probe(bench):
     exchanges = [failure(500), failure(429, headers={"retry-after": "9"})]
     run = bench("abcde", dict.fromkeys("abcde", exchanges), concurrency=1)
     assert (run.ending.stop, run.ending.outcomes) == (None, {"ok": 5})
-    assert run.drive.retries == 5 and 30 + 5 * 9 <= run.sent[-1][0] < 77
+    assert run.asker.retries == 5 and 30 + 5 * 9 <= run.sent[-1][0] < 77
 
 
 # --- what names the account --------------------------------------------------------------------

@@ -4,12 +4,15 @@ import fcntl
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from importlib import import_module
 
 import pytest
-from conftest import ROOT, edit, run_in
+from conftest import ROOT, clean_environment, edit, run_in
+from tournaments import started, wait_for
 
 SCRIPTS = sorted(path.name for path in ROOT.glob("*.py"))
 
@@ -79,34 +82,19 @@ def test_a_dry_run_fits_a_terminal(cli, command, key):
 
 
 def test_a_file_gives_parts_of_the_configuration_and_the_rest_stays(cli, tmp_path):
-    price, deep = (
-        {"prompt": 1, "completion": 2},
-        json.loads('{"a":' * 47 + "1" + "}" * 47),
+    # Every number is the last that may be.
+    mine = {
+        "prices": {"m": {"prompt": 1, "completion": 1e9 - 1}},
+        "temperature": 2,
+        "concurrency": {"decision": 512},
+    }
+    (tmp_path / "my.json").write_text(json.dumps(mine))
+    address = "http://10.1.2.3:9/v1"
+    flags = ("--config", "my.json", "--base-url", address, "--dry-run", "--models")
+    known = cli("run_pilot.py", *flags, "m,openai/gpt-5-nano").stdout.splitlines()
+    assert "no price known" not in known[0] and known[0].endswith(
+        "limit $3 (too low to reserve the first calls)"
     )
-    (tmp_path / "my.json").write_text(
-        json.dumps(
-            {  # every number is the last that may be
-                "prices": {"m": price},
-                "temperature": 2,
-                "concurrency": {"decision": 512},
-                "routing": {
-                    "max_price": {"prompt": "0.5", "completion": 0},
-                    "sort": None,
-                    "options": deep,
-                },
-            }
-        )
-    )
-    flags = (
-        "--config",
-        "my.json",
-        "--base-url",
-        "http://127.0.0.1:9/v1",
-        "--dry-run",
-        "--models",
-    )
-    known = cli("run_pilot.py", *flags, "m,openai/gpt-5-nano").stdout.splitlines()[0]
-    assert "no price known" not in known and known.endswith("limit $3")
     assert "no price known for x: assumed" in cli("run_pilot.py", *flags, "m,x").stdout
 
 
@@ -162,3 +150,78 @@ def test_two_calibrations_never_write_the_same_folder_together(cli, tmp_path):
     )
     os.close(handle)
     assert done.returncode == 2 and "another process" in done.stderr
+
+
+# --- streams and signals -----------------------------------------------------------------------
+
+COMMANDS = [
+    ("run_pilot.py", "--runs", "1"),
+    ("run_tournament.py", "--agents", "2", "--rounds", "1"),
+    ("urrp_run.py", "--help"),
+    ("analyze.py", "nowhere"),
+]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_closed_stream_changes_no_exit_code_and_makes_no_traceback(
+    tmp_path, command, closed
+):
+    def code(redirections):
+        script, *flags = command
+        words = [sys.executable, str(ROOT / script), *flags, "--out", folder]
+        if script == "analyze.py" or "--help" in flags:
+            words = words[:-2]
+        return subprocess.run(
+            ["bash", "-c", f'"$@" {redirections}', "bash", *words],
+            cwd=tmp_path,
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    folder = "open"
+    usual = code("")
+    folder = "closed"
+    done = code(closed)
+    assert done.returncode == usual.returncode
+    assert "Traceback" not in done.stdout + done.stderr
+    both = zip(("1", "2"), (done.stdout, done.stderr), strict=True)
+    assert not [text for number, text in both if text and number in closed]
+
+
+def ended_by(process, name, begun):
+    """(exit code, output) of a process that got a signal once it had begun."""
+    wait_for(begun, 60)
+    process.send_signal(name)
+    try:
+        output, _ = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert "Traceback" not in output, output
+    return process.returncode, output
+
+
+SIGNALS = pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGHUP])
+
+
+@SIGNALS
+def test_an_analysis_is_interrupted_by_a_signal(tmp_path, cli, name):
+    flags = ("--plan", "2x2", "--agents", 6, "--rounds", 6, "--out", "o")
+    assert cli("run_tournament.py", *flags).returncode == 0
+    process = started(tmp_path, "--verify", "o", script="analyze.py")
+    begun = time.monotonic() + 0.7
+    code, _ = ended_by(process, name, lambda: time.monotonic() > begun)
+    assert code == 130
+
+
+@SIGNALS
+def test_a_calibration_by_two_processes_is_interrupted_by_a_signal(tmp_path, name):
+    flags = ("--reps", 400, "--jobs", 2, "--out", "counts")
+    process = started(tmp_path, *flags, script="calibrate.py", start_new_session=True)
+    begun = time.monotonic() + 3
+    code, output = ended_by(process, name, lambda: time.monotonic() > begun)
+    assert code == 130 and "interrupted" in output
+    with pytest.raises(ProcessLookupError):  # nobody of them is left
+        wait_for(lambda: os.killpg(process.pid, 0), 10)

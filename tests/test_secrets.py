@@ -13,7 +13,7 @@ from conftest import PRICE
 from faults import error
 from requests.adapters import HTTPAdapter
 
-from common.openrouter import OpenRouter, redacted
+from common.server import Server, redacted
 
 # Every character is one a key may have; six in a row are never six of a hash in the journal.
 KEY = "sk/or\\v1+\"Zq7&<4f0c>%2c'=e9d7Xb4b1aYa7e35Zc1f"
@@ -136,21 +136,15 @@ def test_it_reaches_no_file_and_no_message(bench, double, tmp_path, place, befor
     ):
         spelled = SPELLINGS[name](KEY)
         double.script(catalogue=False, answer=PLACES[place]("w" * before + spelled))
-        run = bench("a", provider=OpenRouter(double.url, KEY, 1, 5.0, {"m": PRICE}))
-        [reply] = run.ending.results
-        texts = [
-            run.path.read_text(),
-            str(run.ending.stop),
-            reply.text,
-            reply.message,
-            str(reply),
-        ]
+        run = bench("a", provider=Server(double.url, KEY, 1, 5.0, {"m": PRICE}))
+        texts = [run.path.read_text(), str(run.ending.results)]
+        texts += [str(run.ending.stop), str(run.asker.gate.aside)]
+        for reply in run.ending.results:
+            texts += reply.text, reply.message, reply.reasoning
         for entry in map(json.loads, texts[0].splitlines()):
-            texts += [
-                entry["response"]["body"],
-                entry["response"]["error"],
-                *entry["response"]["headers"].values(),
-            ]
+            response = entry.get("response", {"headers": {}})
+            texts += response.pop("headers").values()
+            texts += filter(None, map(str, response.values()))
         assert not [left for text in texts for left in left_of(spelled, text)], name
         assert "[key]" in texts[0] or place == "as a status line" or before, name
         for path in tmp_path.iterdir():
@@ -331,3 +325,62 @@ def test_a_key_given_in_a_wrong_place_is_not_printed(cli, tmp_path, flag):
             and len(done.stderr.splitlines()) == done.returncode / 2
         )
         assert not readable(tmp_path, done.stdout, done.stderr, key=PLAIN), flag
+
+
+# --- in an address -----------------------------------------------------------------------------
+
+SECRET = "hunter2Zq7Xb4b1aYa7e35Zc"
+
+
+@pytest.mark.parametrize("script", ["run_pilot.py", "run_tournament.py", "urrp_run.py"])
+def test_a_key_in_the_path_of_the_address_is_used_and_shown_nowhere(
+    cli, double, tmp_path, script
+):
+    address = double.url.replace("/api/", f"/{SECRET}/")
+    flags = ("--models", "double/a", "--base-url", address)
+    small = {"run_tournament.py": ("--agents", 2, "--rounds", 1), "urrp_run.py": ()}
+    flags += small.get(script, ("--runs", 1))
+    for more in (["--dry-run"], [], ["--json"], ["--verify"]):
+        command = (script, *flags, *more)
+        if more == ["--verify"]:
+            command = ("analyze.py", "--verify", "results")
+        done = cli(*command)
+        assert done.returncode == 0, done.stderr
+        assert not readable(tmp_path, done.stdout, done.stderr, key=SECRET), command
+    assert "[hidden]" in (next(tmp_path.rglob("manifest.json"))).read_text()
+
+
+def test_nor_is_it_where_nobody_answers_there(cli, tmp_path):
+    done = cli(*STUDY, "--base-url", f"http://127.0.0.1:9/{SECRET}/v1")
+    assert done.returncode == 3 and "127.0.0.1:9 can't be reached" in done.stderr
+    assert not readable(tmp_path, done.stdout, done.stderr, key=SECRET)
+
+
+@pytest.mark.parametrize("as_flag", [True, False])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://host/v1#{}",
+        "https://host/v1;{}",
+        "https://host/v1?key={}",
+        "https://user:{}@host/v1",
+        "https://{}@host/v1",
+        "htp://user:{}@host/v1",
+        "http://user:{}@[::1/v1",
+        "http://user:{}/v1",
+        "user:{}",
+        "{}",
+    ],
+)
+def test_an_address_that_may_hold_a_secret_is_refused_without_a_word_of_it(
+    cli, tmp_path, address, as_flag
+):
+    address = address.format(SECRET)
+    flags, env = ("--base-url", address), {}
+    if not as_flag:
+        flags, env = (), {"OPENROUTER_BASE_URL": address}
+    for more in ([], ["--dry-run"], ["--json"]):
+        done = cli(*STUDY, *flags, *more, env=env)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+        assert not readable(tmp_path, done.stdout, done.stderr, key=SECRET)
+    assert list(tmp_path.iterdir()) == []

@@ -8,6 +8,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from contextlib import nullcontext
+from functools import partial
 from itertools import combinations, pairwise, product
 from statistics import fmean
 
@@ -25,12 +26,11 @@ from tournaments import (
 )
 
 from cirrus.ask.design import make_agents, marks_of, part_of, role_of, run_name, titles
-from cirrus.ask.encounters import chains, policy_status, typical_calls
+from cirrus.ask.encounters import play, policy_status, typical_calls
 from cirrus.ask.prompts import Stimulus, sentences
 from cirrus.ask.respondents import read_cues
 from cirrus.judge.games import GAMES, derive
 from common import UsageError, shape
-from common.instrument import in_turns
 from common.wire import NOT_RUN, Reply
 from run_tournament import model_settings, run_config, runs_of_plan
 
@@ -65,61 +65,60 @@ def model(name, max_out=96, configured=None, effort=None):
 GEMINI = model("google/gemini-2.5-flash", 384)
 
 
+SMALLEST = {
+    "strategy": {"name": "x", "max_out": 64},
+    "decision": {"name": "x", "max_out": 32},
+}
+TOO_SMALL = {
+    "strategy": {"name": "x", "max_out": 63},
+    "decision": {"name": "x", "max_out": 31},
+}
+SEVERAL = [{"name": "a", "max_out": 128, "reasoning_effort": "low"}, {"name": "b"}]
+SIMULATED = ["sim-coin", "sim-adder"]
+
+
 @pytest.mark.parametrize(
-    ("models", "names", "strategies", "decisions"),
+    ("models", "flags", "strategies", "decisions"),
     [
         # a limit that can't hold the form is raised, and both are recorded; one that can is taken
+        (TOO_SMALL, (), [model("x", 384, 63)], [model("x", 96, 31)]),
+        (SMALLEST, (), [model("x", 64)], [model("x", 32)]),
         (
-            {
-                "strategy": {"name": "x", "max_out": 63},
-                "decision": {"name": "x", "max_out": 31},
-            },
-            None,
-            [model("x", 384, 63)],
-            [model("x", 96, 31)],
-        ),
-        (
-            {
-                "strategy": {"name": "x", "max_out": 64},
-                "decision": {"name": "x", "max_out": 32},
-            },
-            None,
-            [model("x", 64)],
-            [model("x", 32)],
-        ),
-        (
-            {
-                "decision": [
-                    {"name": "a", "max_out": 128, "reasoning_effort": "low"},
-                    {"name": "b"},
-                ]
-            },
-            None,
+            {"decision": SEVERAL},
+            (),
             [GEMINI],
             [model("a", 128, effort="low"), model("b")],
         ),
-        # the flag names decision models; of simulated respondents, who writes policies too
-        ({}, ["x/a", "x/b"], [GEMINI], [model("x/a"), model("x/b")]),
+        # the flag names the models of every stage, and no other is asked
         (
             {},
-            ["sim-coin", "sim-adder"],
-            [model("sim-coin", 384), model("sim-adder", 384)],
-            [model("sim-coin"), model("sim-adder")],
+            (["x/a", "x/b"],),
+            [model("x/a", 384), model("x/b", 384)],
+            [model("x/a"), model("x/b")],
+        ),
+        ({}, (["x/a"], ["x/b"]), [model("x/b", 384)], [model("x/a")]),
+        ({}, (None, ["x/b"]), [model("x/b", 384)], [model("openai/gpt-5-nano")]),
+        (
+            {},
+            (SIMULATED,),
+            [model(name, 384) for name in SIMULATED],
+            [model(name) for name in SIMULATED],
         ),
     ],
 )
 def test_who_writes_policies_and_who_decides_with_which_limits(
-    models, names, strategies, decisions
+    models, flags, strategies, decisions
 ):
     base = settings()
     base["models"] |= models
-    given, warnings = model_settings(base, strategies[0]["name"] == "sim-coin", names)
+    given, warnings = model_settings(base, flags == (SIMULATED,), *flags)
     assert given == {"strategy": strategies, "decision": decisions}
-    assert [line.partition(" tokens are too small")[0] for line in warnings] == [
-        f"models.{stage}.max_out: {first['max_out_configured']}"
-        for stage, (first, *_) in given.items()
-        if first["max_out"] != first["max_out_configured"]
-    ]
+    expected = []
+    for stage, (first, *_) in given.items():
+        if first["max_out"] != first["max_out_configured"]:
+            expected.append(f"models.{stage}.max_out: {first['max_out_configured']}")
+    named = [line.partition(" tokens are too small")[0] for line in warnings]
+    assert named == expected
 
 
 def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_a_flag():
@@ -343,20 +342,18 @@ def test_an_estimate_has_policies_of_four_lines_and_the_history_of_each_encounte
     )
 
 
-# --- the chains on the call layer ---
+# --- a run on the call layer ---
 
 
 def driven(tmp_path, t, script=()):
     """(seconds, request id) of each call, and the ending; who answers is `cooperating`."""
-    server = Provider(
-        scripted(dict(script), lambda each: completion(cooperating(each).text), 0.0)
-    )
-    run = conducted(
-        tmp_path,
-        server,
-        lambda: in_turns([chains(t)], 42),
-        limits={"strategy": 6, "decision": 8},
-    )
+
+    def usual(request):
+        return completion(cooperating(request).text)
+
+    server = Provider(scripted(dict(script), usual, 0.0))
+    limits = {"strategy": 6, "decision": 8}
+    run = conducted(tmp_path, server, [partial(play, t)], limits=limits)
     return run.sent, run.ending
 
 
@@ -578,20 +575,16 @@ def test_what_nobody_knows_is_counted_and_what_was_not_answered_is_no_answer(out
 def test_thoughts_are_beside_policies_and_decisions_and_are_read_for_markers():
     files = derived_from(
         dealt(agents=2, rounds=1),
-        lambda request: cooperating(request)._replace(
-            reasoning="Weigh payoffs.", quantization="fp8"
-        ),
+        lambda request: cooperating(request)._replace(reasoning="Weigh payoffs."),
     )
     policies, games = files["strategies_r1.json"], files["round_1_games.json"]["games"]
     assert all(
         policy["reasoning_markers"].keys() == policy["markers"].keys()
         for policy in policies
     )
-    assert {
-        (row["reasoning"], row["quantization"])
-        for rows in (policies, *(game["answers"].values() for game in games))
-        for row in rows
-    } == {("Weigh payoffs.", "fp8")}
+    answers = [answer for game in games for answer in game["answers"].values()]
+    thoughts = {row["reasoning"] for row in policies + answers}
+    assert thoughts == {"Weigh payoffs."}
     transcript = files[policies[0]["transcript_path_gz"]]
     assert (
         transcript.count("--- reasoning\nWeigh payoffs.") == 4

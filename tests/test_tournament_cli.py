@@ -24,6 +24,7 @@ from tournaments import (
 
 from cirrus.ask.design import design
 from common.journal import entries
+from common.wire import WARMUP
 from run_tournament import runs_of_plan
 
 RUN = "cvd-S.high-C.present-H.high-s42"
@@ -213,8 +214,10 @@ def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
         entry["request"]["seed"]: path.parent.name
         for path in run_in(tmp_path / "results/acausal").glob("*/journal.jsonl.gz")
         for entry, _, _ in entries(path)
+        if entry.get("stage", WARMUP) != WARMUP
     }
-    order = [run_of[call["seed"]] for call in double.ledger()["requests"]]
+    seeds = [call["seed"] for call in double.ledger()["requests"]]
+    order = [run_of[seed] for seed in seeds if seed in run_of]
     assert len(order) == 16 * 2 * (3 + 18)
     for name in set(order):  # run after run, the first run's calls would lie at 0.06
         places = [at for at, run in enumerate(order) if run == name]
@@ -319,7 +322,7 @@ def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
     first = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 0.5)
     assert first.returncode == 4 and "--limit-usd" in first.stderr
     assert double.ledger()["billed_usd"] <= 0.5
-    again = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 5)
+    again = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 8)
     assert again.returncode == 0, again.stderr
     counts = answered(tmp_path / "results")
     assert set(counts.values()) == {1} and len(counts) == 16 * 2 * (3 + 18)
@@ -331,22 +334,18 @@ def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("flags", "total", "each"),
+    ("flags", "total"),
     [
-        ((), 10, 10),
-        (("--limit-usd", 2), 2, 2),
-        (("--seeds", "1,2,3"), 30, 10),
-        (("--seeds", "1,2,3", "--limit-usd", 5), 5, 10),
-        (("--plan", "ablation"), 160, 10),
+        ((), 10),
+        (("--limit-usd", 2), 2),
+        (("--seeds", "1,2,3"), 30),
+        (("--seeds", "1,2,3", "--limit-usd", 5), 5),
+        (("--plan", "ablation"), 160),
     ],
 )
-def test_the_flag_limits_the_command_and_the_configuration_each_run(
-    cli, flags, total, each
+def test_the_flag_limits_the_command_and_without_it_each_run_adds_what_is_configured(
+    cli, flags, total
 ):
-    lines = (
-        cli(SCRIPT, "--dry-run", "--provider", "openrouter", *SMALL, *flags)
-        .stdout.replace("\n    ", " ")
-        .splitlines()
-    )
-    assert lines[0].endswith(f"limit ${total}")
-    assert {line.rpartition("of $")[2] for line in lines[1:]} == {str(each)}
+    run = cli(SCRIPT, "--dry-run", "--provider", "openrouter", *SMALL, *flags)
+    first, *_ = run.stdout.splitlines()
+    assert first.endswith(f"limit ${total}")

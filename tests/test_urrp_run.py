@@ -6,11 +6,12 @@ from collections import Counter
 import pytest
 from conftest import ROOT
 
+from common.ask import NEUTRAL
 from common.rng import SeededRandom
 from common.wire import Reply
 from urrp import items, load_suite
 from urrp.classify import classify
-from urrp.collect import REFUSALS, RESPONDENTS, design, headline, line
+from urrp.collect import REFUSALS, RESPONDENTS, design, line
 
 # typed from the specification
 SPECIFICATION = json.loads((ROOT / "tests/data/urrp-words.json").read_text("utf-8"))
@@ -108,7 +109,6 @@ def test_a_line_is_the_specifications_with_the_output_untrimmed():
         "length",
         served_model="m-0613",
         provider="Up",
-        quantization="fp8",
     )
     assert line(ask, reply, simulated=False, pilot=False) == {
         "model": "m",
@@ -126,7 +126,6 @@ def test_a_line_is_the_specifications_with_the_output_untrimmed():
         "provider": "Up",
         "request_id": ask.request.id,
         "suite_version": "1.1",
-        "quantization": "fp8",
     }
 
 
@@ -253,7 +252,7 @@ def test_a_part_of_the_runs_file_is_completed(cli, tmp_path):
 
 
 def test_a_failed_call_has_no_line(cli, double, tmp_path):
-    double.script(faults=[{"fault": "401", "skip": 2}])
+    double.script(faults=[{"fault": "401", "skip": 4}])  # two of the warm-up
     done = cli(
         "urrp_run.py",
         "--base-url",
@@ -270,24 +269,16 @@ def test_a_failed_call_has_no_line(cli, double, tmp_path):
 def test_a_dry_run_counts_every_call_once_at_the_assumed_price_and_writes_nothing(
     cli, tmp_path
 ):
-    """$1 per million of tokens put, four bytes each; $5 per million of 1,024 that may come back."""
-    done = cli(
-        "urrp_run.py",
-        "--dry-run",
-        "--json",
-        "--base-url",
-        "http://127.0.0.1:9/v1",
-        "--models",
-        "m",
-        "--temperatures",
-        "0.0,0.7,1.0",
-    )
-    tokens = sum(len(item.text.encode()) for item in items()) / 4
+    """$1 per million of tokens put, four bytes each; $5 per million of 1,024 that may come back.
+    Two calls of the warm-up are paid for too."""
+    flags = ("--dry-run", "--json", "--models", "m", "--temperatures", "0.0,0.7,1.0")
+    done = cli("urrp_run.py", *flags, "--base-url", "http://10.1.2.3:9/v1")
     plan = json.loads(done.stdout)
     assert (plan["calls"], plan["temperatures"]) == (3 * 10 * 23, [0.0, 0.7, 1.0])
-    assert plan["projected_usd"] == pytest.approx(
-        3 * 10 * (tokens * 1 + 23 * 1024 * 5) / 1e6
-    )
+    texts = [item.text for item in items()] * 3 * 10 + list(NEUTRAL)
+    tokens_in = sum(len(text.encode()) for text in texts) / 4
+    usd = (tokens_in * 1 + len(texts) * 1024 * 5) / 1e6
+    assert plan["projected_usd"] == pytest.approx(usd)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -301,10 +292,3 @@ def test_a_pilot_may_be_small_and_says_so_in_every_line(cli, tmp_path):
     assert [t["pilot"] for t in rows(tmp_path / "urrp_runs.jsonl")] == [True] * 46
     assert "PILOT" in cli("urrp_analyze.py", "urrp_runs.jsonl").stdout
     assert cli("urrp_run.py", "--pilot", "--trials", "0").returncode == 2
-
-
-def test_a_run_is_headed_by_what_its_analysis_says(tmp_path):
-    assert headline(tmp_path) == ""
-    models = [{"model": "a", "summary": "Open."}, {"model": "b", "summary": "Shut."}]
-    (tmp_path / "analysis.json").write_text(json.dumps({"models": models}))
-    assert headline(tmp_path) == "Open. Shut."

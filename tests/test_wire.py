@@ -5,16 +5,12 @@ import json
 import pytest
 
 from common import wire
-from common.reading import read_balance, read_catalogue, read_endpoints, read_model
-from common.wire import Model, Request
+from common.reading import read_balance, read_catalogue, read_model
+from common.wire import PLAIN, Adapted, Model, Reply, Request
 
 CALL = Request(
     "p/m/r1/S.low", "decision", "some/model", "You decide.", "Which?", 96, 0.7, 5
 )
-NAMED = ("max_completion_tokens", "temperature", "seed", "reasoning")
-REASONER = Model(parameters=NAMED, reasons=True)
-MUST = REASONER._replace(mandatory=True, efforts=("minimal", "low", "medium", "high"))
-PINNED = {"only": ["up"], "allow_fallbacks": False, "require_parameters": True}
 GONE = None  # the key is not in the body
 
 
@@ -35,142 +31,169 @@ def test_a_body_holds_model_messages_and_a_limit_always():
     }
 
 
-# what: (changes of the request, the model, the dialect, keys of the body)
+ROUTER, OTHER = "openrouter", "chat"
+NAMED = Model(parameters=("max_completion_tokens", "temperature", "seed"))
+# what: (changes of the request, the model, the dialect, how it is adapted, keys of the body)
 BODIES = {
-    "an empty system prompt is no message, the older name not for openai": (
+    "an empty system prompt is no message": (
         {"system": ""},
         Model(),
         "openai",
+        PLAIN,
         {"messages": [{"role": "user", "content": "Which?"}], "max_tokens": GONE},
+    ),
+    "examples are turns of the conversation": (
+        {"system": "", "examples": ("q", "a")},
+        Model(),
+        ROUTER,
+        PLAIN,
+        {
+            "messages": [
+                {"role": "user", "content": "q"},
+                {"role": "assistant", "content": "a"},
+                {"role": "user", "content": "Which?"},
+            ]
+        },
     ),
     "a limit below sixteen is raised to it": (
         {"max_out": 8},
         Model(),
-        "openrouter",
+        ROUTER,
+        PLAIN,
         {"max_completion_tokens": 16, "max_tokens": GONE},
     ),
-    "the older name goes where it may be needed": (
+    "other servers get the older name alone": (
         {},
         Model(),
-        "compatible",
-        {"max_completion_tokens": 96, "max_tokens": 96},
+        OTHER,
+        PLAIN,
+        {"max_completion_tokens": GONE, "max_tokens": 96, "plugins": GONE},
     ),
-    "a parameter that is not listed is not sent": (
+    "a refused limit goes under its other name": (
+        {},
+        Model(),
+        OTHER,
+        Adapted(limit="max_completion_tokens", room=400),
+        {"max_completion_tokens": 400, "max_tokens": GONE},
+    ),
+    "what is not listed or was refused is not sent": (
         {},
         Model(parameters=("max_completion_tokens", "seed")),
-        "openrouter",
-        {"temperature": GONE, "seed": 5},
+        ROUTER,
+        Adapted(("plugins",)),
+        {"temperature": GONE, "seed": 5, "plugins": GONE},
     ),
-    "all are sent where nothing is known, routing as it is configured": (
+    "all are sent where nothing is known": (
         {},
         Model(),
-        "openrouter",
-        {"temperature": 0.7, "seed": 5, "provider": PINNED},
+        ROUTER,
+        PLAIN,
+        {"temperature": 0.7, "seed": 5, "provider": GONE, "reasoning": GONE},
     ),
-    "who must reason gets the least effort and head room": (
+    "room that is less than the stage's own changes nothing": (
         {},
-        MUST,
-        "openrouter",
-        {"reasoning": {"effort": "minimal"}, "max_completion_tokens": 96 + 1024},
+        Model(),
+        ROUTER,
+        Adapted(room=40),
+        {"max_completion_tokens": 96},
     ),
-    "who may reason is sent no effort": (
-        {},
-        REASONER,
-        "openrouter",
-        {"reasoning": {"effort": "none"}, "max_completion_tokens": 96},
-    ),
-    "a chosen effort has head room": (
+    "an effort that is asked for": (
         {"effort": "high"},
-        REASONER,
-        "openrouter",
-        {"reasoning": {"effort": "high"}, "max_completion_tokens": 96 + 16_384},
-    ),
-    "gpt-5 reasons though no catalogue says so": (
-        {"model": "openai/gpt-5-nano"},
         Model(),
-        "openrouter",
-        {"reasoning": {"effort": "minimal"}},
+        ROUTER,
+        PLAIN,
+        {"reasoning": {"effort": "high"}, "max_completion_tokens": 96},
     ),
     "an effort has its own name elsewhere": (
         {"effort": "high"},
         Model(),
-        "compatible",
-        {
-            "reasoning_effort": "high",
-            "reasoning": GONE,
-            "plugins": GONE,
-            "provider": GONE,
-        },
+        OTHER,
+        PLAIN,
+        {"reasoning_effort": "high", "reasoning": GONE},
     ),
-    "openai's own reasoner gets its least": (
-        {"model": "gpt-5-nano"},
+    "who does not reason is sent no effort": (
+        {"effort": "high"},
+        Model(reasons=False),
+        ROUTER,
+        PLAIN,
+        {"reasoning": GONE},
+    ),
+    "no name says who reasons": (
+        {"model": "openai/gpt-5-nano"},
         Model(),
-        "openai",
-        {"reasoning_effort": "minimal"},
+        ROUTER,
+        PLAIN,
+        {"reasoning": GONE},
     ),
-    "nobody else is told how to reason": (
-        {"model": "gpt-5-nano"},
-        Model(),
-        "compatible",
-        {"reasoning_effort": GONE},
-    ),
-    **{
-        f"of a model that gives {most} at most": (
-            {},
-            Model(parameters=NAMED, most_out=most),
-            "openrouter",
-            {"max_completion_tokens": limit},
-        )
-        for most, limit in ((40, 40), (4000, 96))
-    },
     "a session's name is as long as the service takes": (
         {"id": "b" * 300 + "/a"},
         Model(),
-        "openrouter",
+        ROUTER,
+        PLAIN,
         {"session_id": "b" * 256},
     ),
 }
+for most, limit in ((40, 40), (4000, 96)):
+    model = NAMED._replace(most_out=most)
+    keys = {"max_completion_tokens": limit}
+    BODIES[f"of a model that gives {most} at most"] = {}, model, ROUTER, PLAIN, keys
 
 
 @pytest.mark.parametrize("what", BODIES)
 def test_what_a_body_holds(what):
-    changes, model, dialect, keys = BODIES[what]
-    body = wire.body(CALL._replace(**changes), model, dialect, PINNED)
+    changes, model, dialect, adapted, keys = BODIES[what]
+    body = wire.body(CALL._replace(**changes), model, dialect, adapted)
     assert {key: body.get(key) for key in keys} == keys
 
 
-def test_the_worst_case_counts_a_token_a_byte_and_the_whole_limit():
+def test_an_upstream_that_is_named_is_the_only_one_asked():
+    body = wire.body(CALL, Model(), ROUTER, upstream="deepinfra")
+    assert body["provider"] == {"only": ["deepinfra"], "allow_fallbacks": False}
+
+
+def test_the_worst_case_counts_a_token_a_byte_and_the_whole_room():
     request = CALL._replace(
         system="ä" * 50, user="x" * 100, examples=("q", "a"), max_out=96
     )
     model = Model(prompt=1e-6, completion=1e-5, request=0.01)
-    # 202 bytes of prompt and 32 tokens for each of four messages; 96 tokens of output
-    assert wire.worst_case(request, model, Model()) == pytest.approx(
-        0.01 + 330e-6 + 96e-5
-    )
+    # 202 bytes of prompt and 32 tokens for each of four messages; 96 or 500 tokens of output
+    for adapted, room in ((PLAIN, 96), (Adapted(room=500, took=125), 500)):
+        usd = wire.worst_case(request, model, Model(), adapted)
+        assert usd == pytest.approx(0.01 + 330e-6 + room * 1e-5)
 
 
-def test_a_billion_dollars_is_no_cost():
-    reply = wire.Reply("ok", prompt_tokens=1, completion_tokens=0)
-    assert [wire.cost_of(reply, Model(usd, 0.0)) for usd in (9e8, 1e9)] == [9e8, None]
+@pytest.mark.parametrize(("took", "tokens"), [(0, 16), (300, 300)])
+def test_as_many_tokens_are_expected_as_the_warm_up_took(took, tokens):
+    request = Request("a", "decision", "m", "abcd", "efgh", 16)
+    model = Model(1.0, 1.0)
+    expected = wire.expected_cost(request, model, model, Adapted(took=took))
+    assert expected == 2 + tokens
 
 
 @pytest.mark.parametrize(
-    ("effort", "room"),
+    ("before", "tokens", "most_out", "room", "took"),
     [
-        (None, 0),
-        ("minimal", 1024),
-        ("low", 2048),
-        ("medium", 8192),
-        ("high", 16_384),
-        ("xhigh", 32_768),
-        ("max", 32_768),
+        (PLAIN, 20, None, 0, 20),  # four times as many are no more than the usual 96
+        (PLAIN, 25, None, 100, 25),
+        (Adapted(room=384, took=25), 20, None, 100, 25),  # the longer of two answers
+        (Adapted(room=65_536), 40_000, None, 65_536, 40_000),
+        (PLAIN, 300, 1000, 1000, 300),
+        (Adapted(room=384), None, None, 384, 0),
     ],
 )
-def test_a_quarter_of_the_head_room_is_expected_to_be_spent(effort, room):
-    request = Request("a", "decision", "m", "abcd", "efgh", 16, effort=effort)
-    model = Model(1.0, 1.0, reasons=True)
-    assert wire.expected_cost(request, model, model) == 2 + 16 + room / 4
+def test_a_study_has_four_times_the_room_that_the_warm_up_took(
+    before, tokens, most_out, room, took
+):
+    reply = Reply("ok", completion_tokens=tokens)
+    asked = wire.asked(before, {"max_tokens": 96})
+    after = wire.fitted(asked, reply, Model(most_out=most_out))
+    assert (after.room, after.took) == (room, took)
+
+
+def test_what_no_sum_could_hold_is_no_cost():
+    reply = wire.Reply("ok", prompt_tokens=1, completion_tokens=0)
+    costs = [wire.cost_of(reply, Model(usd, 0.0)) for usd in (9e99, 1e100)]
+    assert costs == [9e99, None]
 
 
 DEAREST = {
@@ -237,7 +260,7 @@ def test_a_balance_of_null_is_unlimited_and_the_tighter_of_two_counts(data, left
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"data": 1}', '{"data": {"endpoints": 1}}']
+    "text", ["", "[]", "{", '{"data": 1}', '{"data": [1, {"id": 1}]}']
 )
 def test_a_list_that_is_none_is_empty(text):
-    assert (read_endpoints(text), read_balance(text)) == ([], None)
+    assert (read_catalogue(text), read_balance(text)) == ({}, None)

@@ -16,7 +16,7 @@ from cirrus.ask.respondents import read_cues
 from common.artifacts import read_bytes
 from common.config import configuration
 from common.journal import entries
-from common.wire import Reply
+from common.wire import WARMUP, Reply
 from run_tournament import DEFAULT, SETTINGS, run_config
 
 SCRIPT = "run_tournament.py"
@@ -86,7 +86,7 @@ def answered(folder):
         entry["id"]
         for path in sorted(Path(folder).rglob("journal.jsonl*"))
         for entry, _, _ in entries(path)
-        if entry["outcome"]
+        if entry.get("outcome") and entry["stage"] != WARMUP
     )
 
 

@@ -9,20 +9,20 @@ The simulated respondents calibrate the analyser; they say nothing about any mod
 
 from __future__ import annotations
 
-import json
+import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import UsageError
 from common.artifacts import jsonl
-from common.drive import ask
-from common.instrument import Derived, Instrument
+from common.ask import Ask as Asking
+from common.ask import neutral_warmups
 from common.journal import Answers
 from common.rng import SeededRandom
 from common.runs import Origin
+from common.session import Derived, Instrument
 from common.wire import FINAL_OUTCOMES, Reply, Request
 from urrp import QUESTIONS, SUITE_PATH, Item, items, load_suite
 
@@ -113,14 +113,6 @@ def line(
     return out | ({"pilot": True} if pilot else {})
 
 
-def headline(folder: Path) -> str:
-    """The summary of each model, where the folder holds an analysis; "" otherwise."""
-    if not (folder / "analysis.json").is_file():
-        return ""
-    models = json.loads((folder / "analysis.json").read_bytes())["models"]
-    return " ".join(model["summary"] for model in models)
-
-
 def instrument(origin: Origin) -> Instrument:
     """A run of urrp_run.py. The suite is the specification's: a run of another one is refused."""
     config = origin.identity["config"]
@@ -134,7 +126,7 @@ def instrument(origin: Origin) -> Instrument:
     def derive(answers: Answers) -> Derived:
         """All answered trials in the order of asking; failed calls have no line."""
         replies = ((trial, answers(trial.request)) for trial in asks())
-        data = jsonl(
+        lines = [
             line(
                 trial,
                 reply,
@@ -144,11 +136,13 @@ def instrument(origin: Origin) -> Instrument:
             )
             for trial, reply in replies
             if reply.outcome in FINAL_OUTCOMES
-        )
-        return Derived(
-            {FILE: data} if data else {},
-            {"pilot": config["pilot"], "statuses": answers.outcomes(ids())},
-        )
+        ]
+        files = {FILE: jsonl(lines)} if lines else {}
+        facts = {"pilot": config["pilot"], "statuses": answers.outcomes(ids())}
+        return Derived(files, facts)
+
+    async def collect(ask: Asking) -> None:
+        await asyncio.gather(*(ask([trial.request]) for trial in asks()))
 
     def ids() -> list[str]:
         return [trial.request.id for trial in asks()]
@@ -158,8 +152,9 @@ def instrument(origin: Origin) -> Instrument:
         "trials",
         ids,
         lambda: [(trial.request, 1) for trial in asks()],
-        lambda: [ask(trial.request) for trial in asks()],
+        collect,
         derive,
+        lambda: neutral_warmups([trial.request for trial in asks()]),
     )
 
 

@@ -15,7 +15,7 @@ from string import Formatter
 from typing import Any, NamedTuple
 
 from common import UsageError, shape
-from common.artifacts import sha256
+from common.artifacts import check_file, sha256
 from common.runs import check_run_id
 
 PROMPTS = Path(__file__).resolve().parents[2] / "prompts"
@@ -266,9 +266,10 @@ def complaint(where: str, field: str, value: object, advice: str) -> UsageError:
 
 
 def _text(source: Source, path: str) -> str:
-    return (
-        (source / path).read_text("utf-8") if isinstance(source, Path) else source[path]
-    )
+    if not isinstance(source, Path):
+        return source[path]
+    check_file(source / path)
+    return (source / path).read_text("utf-8")
 
 
 def _paths(source: Source) -> Iterable[str]:

@@ -321,6 +321,18 @@ def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
     yield from folders.items()
 
 
+def plans_of(name: str | None, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
+    """{folder: {"name": of the plan, "runs": their ids}}, which each of these runs keeps in its
+    identity; empty for runs of no plan."""
+    plans: dict[str, dict[str, Any]] = {}
+    if name is None:
+        return plans
+    for folder, members in by_folder(runs):
+        ids = [run.run_id for run in members]
+        plans[folder] = {"name": folder.rpartition("-s")[0], "runs": ids}
+    return plans
+
+
 # --- the game: payoffs, power, scores, schedule, ids, baselines ---------------------------------
 
 Act = str | None

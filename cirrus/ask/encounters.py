@@ -1,13 +1,14 @@
-"""What the agents of a tournament are asked, as chains of calls, and how their answers are read.
+"""What the agents of a tournament are asked, and how their answers are read.
 
-    chains(t)                                   # what `common.drive.Drive` runs
-    replay(t, t.rounds[0], reply_of)            # the same chains on replies that are there
+    await play(t, ask)                          # every policy and every encounter
+    replay(t, t.rounds[0], reply_of)            # the same encounters on replies that are there
 
 An agent writes one policy a round. A pair meets as soon as its two policies exist; both sides of
 an encounter are asked at once, each seeing its own policy, the bulletin and this pair's earlier
 encounters of the round. Nothing else crosses from one encounter to another.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -16,6 +17,7 @@ from typing import NamedTuple
 
 from cirrus.ask.design import (
     BASELINES,
+    STAGES,
     Act,
     Agent,
     ModelSettings,
@@ -32,7 +34,8 @@ from cirrus.ask.prompts import (
     encounter_prompt,
     strategy_prompt,
 )
-from common.drive import After, Chain, answered, ask
+from cirrus.ask.warmups import form_warmups
+from common.ask import Ask, Warmup, replayed
 from common.parsing import REFUSAL_READS, parse_decision
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
@@ -48,12 +51,14 @@ TYPICAL_POLICY = "\n".join(
 
 
 class Side(NamedTuple):
-    """One agent's part of an encounter. `act` is "C", "D" or None; a baseline has no reply."""
+    """One agent's part of an encounter. `act` is "C", "D" or None, `read_from` where it was read;
+    a baseline has no reply."""
 
     agent: Agent
     act: str | None
     status: str
     reply: Reply | None
+    read_from: str = ""
 
 
 class Encounter(NamedTuple):
@@ -138,6 +143,24 @@ def request_ids(t: Tournament) -> Iterator[str]:
                 )
 
 
+def warmups(t: Tournament, examples: str) -> list[Warmup]:
+    """Two calls for each model of each stage. `examples`: the text of prompts/examples.json."""
+    made = []
+    for stage in STAGES:
+        for model in dict.fromkeys(getattr(agent, stage) for agent in writers(t)):
+            made += form_warmups(
+                t.domain,
+                examples,
+                stage=stage,
+                model=model.name,
+                prefix=f"{t.name}/",
+                max_out=model.max_out,
+                temperature=t.config["temperature"],
+                effort=model.effort,
+            )
+    return made
+
+
 def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
     """(such a request, how many of it) for every kind of call: what an estimate of cost needs.
 
@@ -174,16 +197,16 @@ def _typical_decision(
     )
 
 
-# --- chains ------------------------------------------------------------------------------------
+# --- encounters --------------------------------------------------------------------------------
 
 
-def meet(
-    t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply]
-) -> Chain:
+async def meet(
+    t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply], ask: Ask
+) -> list[Encounter]:
     """All encounters of a pair; returns those that were begun. `policies`: of models, by agent.
 
-    A call that failed ends the chain: what follows would be asked in other words once the call
-    has been made up for.
+    A call that failed is the pair's last: what follows would be asked in other words once the
+    call has been made up for.
     """
     encounters: list[Encounter] = []
     if any(
@@ -217,7 +240,7 @@ def meet(
             for side, (agent, _) in views.items()
             if agent.id in policies
         }
-        answers = (yield list(requests.values())) if requests else []
+        answers = await ask(list(requests.values()))
         replies = dict(zip(requests, answers, strict=True))
         a, b = (
             _read(t, agent, prompts[side], replies[side])
@@ -257,31 +280,28 @@ def _baseline(agent: Agent, history: Sequence[tuple[Act, Act]]) -> Side:
 def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
     if reply.outcome != "ok":
         return Side(agent, None, reply.outcome, reply)
-    option, status = parse_decision(reply.text, prompt.options, KNOWN_LABELS)
-    act = (
-        None
-        if option is None
-        else ("C" if prompt.acts[option] == t.domain.acts[0].word else "D")
-    )
-    return Side(agent, act, status, reply)
+    parsed = parse_decision(reply.text, prompt.options, KNOWN_LABELS)
+    act = None
+    if parsed.option is not None:
+        cooperates = prompt.acts[parsed.option] == t.domain.acts[0].word
+        act = "C" if cooperates else "D"
+    return Side(agent, act, parsed.status, reply, parsed.read_from)
 
 
-def chains(t: Tournament) -> list[Chain]:
-    """The chains of a run. Policies stand first, round by round; pairs wait for theirs. Pairs
-    return nothing: results are derived from the journal."""
-    written = {
-        (round_.number, agent.id): ask(policy_request(t, round_, agent))
+async def play(t: Tournament, ask: Ask) -> None:
+    """Ask a whole run. A pair meets as soon as its two policies are written; there is no barrier
+    between rounds. Results are derived from the journal."""
+    written: dict[tuple[int, str], asyncio.Task] = {}
+    for round_ in t.rounds:
+        for agent in writing_order(t, round_):
+            policy = ask([policy_request(t, round_, agent)])
+            written[round_.number, agent.id] = asyncio.ensure_future(policy)
+    pairs = [
+        _meet_when_ready(t, round_, pair, written, ask)
         for round_ in t.rounds
-        for agent in writing_order(t, round_)
-    }
-    return [
-        *written.values(),
-        *(
-            _meet_when_ready(t, round_, pair, written)
-            for round_ in t.rounds
-            for pair in round_.pairs
-        ),
+        for pair in round_.pairs
     ]
+    await asyncio.gather(*written.values(), *pairs)
 
 
 def writing_order(t: Tournament, round_: Round) -> list[Agent]:
@@ -291,12 +311,18 @@ def writing_order(t: Tournament, round_: Round) -> list[Agent]:
     )
 
 
-def _meet_when_ready(
-    t: Tournament, round_: Round, pair: Pair, written: Mapping[tuple[int, str], Chain]
-) -> Chain:
-    names = [agent.id for agent in (pair.a, pair.b) if agent.baseline is None]
-    policies = yield After([written[round_.number, name] for name in names])
-    yield from meet(t, round_, pair, dict(zip(names, policies, strict=True)))
+async def _meet_when_ready(
+    t: Tournament,
+    round_: Round,
+    pair: Pair,
+    written: Mapping[tuple[int, str], asyncio.Task],
+    ask: Ask,
+) -> None:
+    policies = {}
+    for agent in (pair.a, pair.b):
+        if agent.baseline is None:
+            [policies[agent.id]] = await written[round_.number, agent.id]
+    await meet(t, round_, pair, policies, ask)
 
 
 # --- on replies that are there -----------------------------------------------------------------
@@ -312,14 +338,18 @@ class Played(NamedTuple):
 def replay(
     t: Tournament, round_: Round, reply_of: Callable[[Request], Reply]
 ) -> Played:
-    """The round's chains on `reply_of`, which answers every request."""
+    """The round's encounters on `reply_of`, which answers every request."""
+
+    async def recall(requests: Sequence[Request]) -> list[Reply]:
+        return [reply_of(request) for request in requests]
+
     policies = {
         agent.id: reply_of(policy_request(t, round_, agent)) for agent in writers(t)
     }
-    return Played(
-        policies,
-        [answered(meet(t, round_, pair, policies), reply_of) for pair in round_.pairs],
-    )
+    encounters = [
+        replayed(meet(t, round_, pair, policies, recall)) for pair in round_.pairs
+    ]
+    return Played(policies, encounters)
 
 
 def policy_status(reply: Reply) -> str:

@@ -378,9 +378,10 @@ def _trial(
 def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     """A line of trials.jsonl.gz. `decision` is the canonical act and `cooperates` 1 or 0; both
     are None unless status is "ok"."""
-    option, status = None, reply.outcome
+    parsed = Parsed(None, reply.outcome)
     if reply.outcome == "ok":
-        option, status = _decision(reply.text, trial.prompt)
+        parsed = _decision(reply.text, trial.prompt)
+    option = parsed.option
     block, stimulus = trial.block, trial.stimulus
     return {
         "id": trial.id,
@@ -401,7 +402,8 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
         "cooperates": None
         if option is None
         else int(option == next(iter(trial.prompt.acts))),
-        "status": status,
+        "status": parsed.status,
+        "read_from": parsed.read_from,
         "text": reply.text,
         **reply.account,
         **reply.beside,
@@ -412,8 +414,8 @@ def _decision(text: str, prompt: Prompt) -> Parsed:
     """The decision on the first line, or, after considerations, on the last."""
     if not prompt.reasoned:
         return parse_decision(text, prompt.options, KNOWN_LABELS)
-    lines = [line for line in text.splitlines() if line.strip()]
-    last = parse_decision(lines[-1] if lines else "", prompt.options, KNOWN_LABELS)
+    _, _, line = text.rstrip().rpartition("\n")
+    last = parse_decision(line, prompt.options, KNOWN_LABELS)
     whole = parse_decision(text, prompt.options, KNOWN_LABELS)
     return whole if last.status == "unreadable" and whole.status == "refused" else last
 

@@ -22,7 +22,6 @@ from cirrus.ask.bulletins import (
 )
 from cirrus.ask.oneshot import Block, Cell, cells_of, shown
 from cirrus.ask.prompts import Domain, Stimulus, decision_system, notice, outcomes
-from common.drive import After, Chain
 from common.parsing import DRESSING, REFUSAL_READS
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
@@ -156,12 +155,6 @@ def _question(
             line = line.replace(slot, acts[act])
         lines.append(f"{number}. {line}")
     return "\n".join(lines).format_map(fields)
-
-
-def ask(probe: Probe, decisions: Sequence[Chain]) -> Chain:
-    """The chain of a probe, after the chains of all decisions."""
-    yield After(decisions)
-    yield [probe.request]
 
 
 # --- reading -----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Accounts of why cooperation rises, each excluded or open, and the word that exclusions earn.
 
-    part["accounts"] = accounts(part, worst)          {"blind": {"excluded": True, "why": "…"}, …}
+    part["accounts"] = accounts(part, against)        {"blind": {"excluded": True, "why": "…"}, …}
     verdict(part, "20 bulletins of one domain")       {word, sentence, open, why, …}
 
 A `part` is what a study shows of one model: `cells`, `contrasts` and `labels`. An account is
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import stats
-from cirrus.judge.contrasts import MIN_UNITS, above, below
+from cirrus.judge.contrasts import CONTRASTS, MIN_UNITS, above, below
 from show.figures import bracketed, count, interval, percent, points, span
 
 WORDS = NOT_EVALUABLE, NOT_SHOWN, CUE, DECIDER, CORRELATION = (
@@ -91,6 +91,14 @@ def in_same_places(part: Part, *names: str) -> tuple[bool, str]:
     return True, "both in the same bulletins and under the same wordings"
 
 
+def few_missing(part: Part, name: str) -> tuple[bool, str]:
+    """At most a tenth of the decisions is missing in each cell of the contrast."""
+    cells = [part["cells"][cell] for cell in CONTRASTS[name].weights]
+    most = max(map(missing, cells))
+    why = f"at most {percent(most, 1)} of the decisions in its cells are missing"
+    return most <= MAX_MISSING, why
+
+
 def same_labels(part: Part, name: str) -> tuple[bool, str]:
     """Positive under each scheme and order, and no difference between them established."""
     rule = part["labels"]
@@ -104,15 +112,17 @@ def same_labels(part: Part, name: str) -> tuple[bool, str]:
         return False, f"under one label scheme and order it is {points(min(values))}"
     if any(contrast["value"] is None for contrast in differences):
         return False, "a label scheme or an order stands in too few bulletins"
-    if differing := [
-        contrast
-        for contrast in differences
-        if above(contrast)
-        or below(contrast)
-        or (contrast["low"] is None and contrast["value"])
-    ]:
-        return False, "; ".join(map(figure, differing))
+    differing = [figure(contrast) for contrast in differences if _differs(contrast)]
+    if differing:
+        return False, "; ".join(differing)
     return True, f"at least {points(min(values))} under every label scheme and order"
+
+
+def _differs(contrast: Mapping[str, Any]) -> bool:
+    """A difference is established; one without an interval, the same in every unit, is what it is."""
+    if contrast["low"] is None:
+        return contrast["value"] != 0
+    return above(contrast) or below(contrast)
 
 
 class Account(NamedTuple):
@@ -163,8 +173,8 @@ ACCOUNTS = (
         CUE,
         "What went missing does not make the effect.",
         "What went missing may make the effect.",
-        (),
-    ),  # judged in `accounts`
+        (Condition(large, ("HP-LA",)), Condition(few_missing, ("HP-LA",))),
+    ),
     Account(
         "conditional",
         "conditional cooperation",
@@ -215,46 +225,34 @@ ALWAYS_OPEN = (
 )
 
 
-def accounts(part: Part, worst: Part) -> dict[str, dict[str, Any]]:
-    """{name: {"excluded": …, "why": …}} of every account. `worst`: the contrasts and labels of
-    `part` with every missing decision counted against an exclusion."""
-    out = {account.name: _excluded(account, part) for account in ACCOUNTS}
-    fewer = [
-        SHORT[account.name]
-        for account in ACCOUNTS
-        if out[account.name]["excluded"] and not _excluded(account, worst)["excluded"]
-    ]
-    most = max((missing(cell) for cell in part["cells"].values()), default=1.0)
-    # Of several reasons the last one that holds is given.
-    why = f"at most {percent(most, 1)} of the decisions in a cell are missing"
-    if not all(map(_requested, part["cells"].values())):
-        why = "in one cell no decision was asked for"
-    if fewer:
-        why = (
-            f"with what is missing counted against it, not excluded: {', '.join(fewer)}"
-        )
-    if not out["nothing"]["excluded"]:
-        why = "no effect that it could have made"
-    out["missing"] = {
-        "why": why,
-        "excluded": most <= MAX_MISSING and not fewer and out["nothing"]["excluded"],
-    }
+def accounts(part: Part, against: Part) -> dict[str, dict[str, Any]]:
+    """{name: {"excluded": …, "why": …}} of every account, by its own conditions alone. They hold of
+    `part`, and `against`: the same with every missing decision counted against an exclusion."""
+    out = {}
+    for account in ACCOUNTS:
+        excluded, why = _judged(account, part)
+        if excluded:
+            excluded, worst = _judged(account, against)
+            if not excluded:
+                why = f"with what is missing counted against it: {worst}"
+        out[account.name] = {"excluded": excluded, "why": why}
     return out
 
 
-def _excluded(account: Account, part: Part) -> dict[str, Any]:
-    known = part["contrasts"]
-    needed = {name for condition in account.conditions for name in condition.contrasts}
-    if not account.conditions or not needed <= known.keys():
-        return {"excluded": False, "why": "this study has no cells for it"}
-    results = [
-        condition.test(part, *condition.contrasts) for condition in account.conditions
-    ]
-    failed = [why for met, why in results if not met]
-    return {
-        "excluded": not failed,
-        "why": "; ".join(failed or [why for _, why in results]),
-    }
+def _judged(account: Account, part: Part) -> tuple[bool, str]:
+    """Whether the account is excluded, and why, or why not."""
+    met, failed = [], []
+    for condition in account.conditions:
+        if not part["contrasts"].keys() >= set(condition.contrasts):
+            return False, "this study has no cells for it"
+        holds, why = condition.test(part, *condition.contrasts)
+        if holds:
+            met.append(why)
+        else:
+            failed.append(why)
+    if failed:
+        return False, "; ".join(failed)
+    return True, "; ".join(met)
 
 
 def _requested(cell: Mapping[str, Any]) -> int:
@@ -410,9 +408,12 @@ def _short(part: Part) -> str:
     primary = part["contrasts"]["HP-LA"]
     if below(primary):
         return ", below 0"
-    if part["accounts"]["nothing"]["excluded"]:
+    if not above(primary):
+        return ""
+    as_observed, _ = large(part, "HP-LA")
+    if as_observed:
         return "; missing answers may make it"
-    return f", less than {100 * LEAST:g}" if above(primary) else ""
+    return f", less than {100 * LEAST:g}"
 
 
 def earning(earned: str) -> bool:

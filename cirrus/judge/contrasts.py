@@ -9,7 +9,7 @@ Bulletins and wordings were drawn, and are what one wants to speak beyond; model
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -77,7 +77,7 @@ CONTRASTS: dict[str, Contrast] = {
 
 
 class Slot(NamedTuple):
-    """Where an answer stands."""
+    """Where an answer stands. `first_line`: in its reply, or was it read elsewhere there."""
 
     bulletin: str
     wording: int
@@ -87,6 +87,7 @@ class Slot(NamedTuple):
     scheme: str
     order: str
     round: int = 1
+    first_line: bool = True
 
 
 Table = Mapping[Slot, Count]
@@ -107,6 +108,7 @@ def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
                 row["model"],
                 row["label_scheme"],
                 row["order"],
+                first_line=row["read_from"] == "line",
             ),
             row["cooperates"],
         )
@@ -183,14 +185,12 @@ def compared(
     weights: Mapping,
     level: float = LEVEL,
     bulletins_alone: bool = False,
-    side: int = 0,
+    against: bool = False,
 ) -> dict[str, Any]:
-    """A contrast of counted cells as an analysis keeps it. `side`: 0: what is missing stays out of
-    value and interval; −1, 1: as if every missing decision had lowered, or raised, the contrast."""
-    if side:
-        counts = stats.counted_against(
-            counts, {cell: -side * weight for cell, weight in weights.items()}
-        )
+    """A contrast of counted cells as an analysis keeps it. What is missing stays out of value and
+    interval, or, with `against`, counts as if every missing decision had lowered the contrast."""
+    if against:
+        counts = stats.counted_against(counts, weights)
     result = stats.contrast(
         counts if weights else {}, weights or {"none": 1}, level, bulletins_alone
     )
@@ -215,12 +215,12 @@ def effect(
     name: str = "HP-LA",
     level: float = LEVEL,
     bulletins_alone: bool = False,
-    side: int = 0,
+    against: bool = False,
 ) -> dict[str, Any]:
     """A contrast of a tally by cell and H."""
     weights = weights_of(CONTRASTS[name], set().union(*counts.values()))
     return compared(
-        CONTRASTS[name].label, counts, weights, level, bulletins_alone, side
+        CONTRASTS[name].label, counts, weights, level, bulletins_alone, against
     )
 
 
@@ -229,16 +229,20 @@ def effects(
     names: Iterable[str],
     level: float = LEVEL,
     bulletins_alone: bool = False,
-    side: int = 0,
+    against: bool = False,
 ) -> dict[str, dict[str, Any]]:
     """{name: its `effect`}."""
-    return {name: effect(counts, name, level, bulletins_alone, side) for name in names}
-
-
-def by(table: Table, factor: str) -> dict[Any, dict]:
-    """HP-LA at each level of a factor: model, round, H."""
     return {
-        value: effect(tally(where(table, **{factor: value})))
+        name: effect(counts, name, level, bulletins_alone, against) for name in names
+    }
+
+
+def by(
+    table: Table, factor: str, name: str = "HP-LA", level: float = LEVEL
+) -> dict[Any, dict]:
+    """A contrast at each level of a factor: model, round, H."""
+    return {
+        value: effect(tally(where(table, **{factor: value})), name, level)
         for value in levels_of(table, factor)
     }
 
@@ -276,76 +280,69 @@ def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, An
 # --- word, letter and place --------------------------------------------------------------------
 
 
-def labels(table: Table, names: Sequence[str], worst: bool = False) -> dict[str, Any]:
+def labels(table: Table, names: Sequence[str], against: bool = False) -> dict[str, Any]:
     """The contrasts `names` under each label scheme and order. `combinations`: the value under each
-    of the six. `differences`: between two schemes, or the two orders, inside bulletins, at a level
-    that all share; over bulletins alone, whose interval rings first. `worst`: every missing
-    decision lowers the values; each difference stands in both directions, made as large as
-    missing decisions can make it."""
-    parts: dict[tuple[str, ...], dict[Slot, Count]] = {}
-    used = {cell for name in names for cell in CONTRASTS[name].weights}
-    for slot, counted in table.items():
-        for part in ((slot.scheme, slot.order), (slot.scheme,), (slot.order,)):
-            parts.setdefault(part, {}).update(
-                {slot: counted} if slot.cell in used else {}
-            )
-    counts = {
-        part: tally(held, pair=lambda slot: (slot.bulletin, 1))
-        for part, held in parts.items()
-    }
-    sides = [
-        {
-            part: effects(held, names, bulletins_alone=True, side=side)
-            for part, held in counts.items()
-        }
-        for side in ((-1, 1) if worst else (0,))
-    ]
-    lowest, highest = sides[0], sides[-1]
-    pairs = [
-        (a, b, name)
-        for factor in ("scheme", "order")
-        for name in names
-        for a, b in combinations(levels_of(table, factor), 2)
-    ]
-    level = 1 - ALPHA / max(len(pairs), 1)
-    if worst:
-        pairs += [(b, a, name) for a, b, name in pairs]
+    of the six, `against` as in `compared`. `differences`: between two schemes, or the two orders, as
+    observed: they only withhold an exclusion, and where 2% are missing the worst case would find
+    one in every study that is large enough."""
+    used = set().union(*[CONTRASTS[name].weights for name in names])
+    held = {slot: counted for slot, counted in table.items() if slot.cell in used}
     return {
-        "combinations": {
-            " ".join(part): {
-                name: shown["value"] for name, shown in lowest[part].items()
-            }
-            for part in sorted(lowest)
-            if len(part) == 2
-        },
-        "differences": {
-            f"{name} {a}−{b}": _difference(
-                name, {a: highest[(a,)], b: lowest[(b,)]}, level
-            )
-            for a, b, name in pairs
-        },
+        "combinations": _under_each(held, names, against),
+        "differences": _between(held, names),
     }
+
+
+def _under_each(
+    table: Table, names: Sequence[str], against: bool
+) -> dict[str, dict[str, float | None]]:
+    """The value of each contrast, by scheme and order."""
+    parts: dict[str, dict[Slot, Count]] = {}
+    for slot, counted in table.items():
+        parts.setdefault(f"{slot.scheme} {slot.order}", {})[slot] = counted
+    values = {}
+    for combination in sorted(parts):
+        shown = effects(_by_bulletin(parts[combination]), names, against=against)
+        values[combination] = {name: shown[name]["value"] for name in names}
+    return values
+
+
+def _between(table: Table, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The differences between schemes and between orders, at a level that all share."""
+    shown, pairs = {}, []
+    for factor in ("scheme", "order"):
+        levels = levels_of(table, factor)
+        pairs += combinations(levels, 2)
+        for level in levels:
+            part = where(table, **{factor: level})
+            shown[level] = effects(_by_bulletin(part), names)
+    many = len(names) * len(pairs)
+    shared = 1 - ALPHA / max(many, 1)
+    differences = {}
+    for name, (a, b) in product(names, pairs):
+        label = f"{CONTRASTS[name].label}: {a} − {b}"
+        difference = _difference(label, shown[a][name], shown[b][name], shared)
+        differences[f"{name} {a}−{b}"] = difference
+    return differences
+
+
+def _by_bulletin(table: Table) -> dict:
+    """A tally whose wordings are not told apart: the narrower interval withholds more."""
+    return tally(table, pair=lambda slot: (slot.bulletin, 1))
 
 
 def _difference(
-    name: str, parts: Mapping[str, Mapping], level: float
+    label: str, a: Mapping[str, Any], b: Mapping[str, Any], level: float
 ) -> dict[str, Any]:
-    """How much a contrast differs between two levels: inside bulletins where they hold both, else
-    between bulletins (Welch)."""
-    a, b = parts
-    label = f"{CONTRASTS[name].label}: {a} − {b}"
-    sides = {
-        side: effects_of[name]["by_bulletin"] for side, effects_of in parts.items()
-    }
-    both = [unit for unit in sides[a] if unit in sides[b]]
+    """How much a contrast differs between two levels, of which `a` and `b` are its effects: inside
+    bulletins where they hold both, else between bulletins (Welch)."""
+    first, last = a["by_bulletin"], b["by_bulletin"]
+    both = [unit for unit in first if unit in last]
     if len(both) > 1:
-        test = stats.t_interval(
-            [sides[a][unit] - sides[b][unit] for unit in both], level
-        )
-    elif min(map(len, sides.values())) > 1:
-        test = stats.welch_t_test(
-            *(list(side.values()) for side in sides.values()), level
-        )
+        inside = [first[unit] - last[unit] for unit in both]
+        test = stats.t_interval(inside, level)
+    elif len(first) > 1 and len(last) > 1:
+        test = stats.welch_t_test([*first.values()], [*last.values()], level)
     else:
         test = stats.TTest(*[None] * 6, "too few bulletins")
     return {

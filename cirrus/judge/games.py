@@ -40,7 +40,8 @@ from cirrus.ask.prompts import Domain
 from cirrus.markers.patterns import FAMILIES, marked
 from common import VERSION, shape
 from common.artifacts import canonical_json, gzip_bytes, json_file, sha256
-from common.instrument import tallied
+from common.parsing import READ_FROM
+from common.session import tallied
 from common.shape import (
     FLAG,
     NAME,
@@ -189,12 +190,14 @@ def _answer(t: Tournament, round_: Round, side: Side) -> dict[str, Any]:
         nothing = {"prompt": 0, "output": 0, "reasoning": 0, "truncated": False}
         return {
             "status": side.status,
+            "read_from": side.read_from,
             "tokens": nothing,
             "cost_usd": 0,
             **dict.fromkeys(("text", "policy_id", "model", "served_model", "provider")),
         }
     return {
         "status": side.status,
+        "read_from": side.read_from,
         "text": reply.text,
         "policy_id": policy_id(t, round_, agent),
         "model": agent.decision.name,
@@ -483,6 +486,11 @@ STRATEGIES = list_of(
 
 ANSWER = record(
     status=(STATUS, "how the answer was read; ok: exactly one of the two options"),
+    read_from=(
+        enum(*READ_FROM),
+        "line: the first line; think: the first after the thoughts; only: the only "
+        "line of the form; empty: nothing was read, or a baseline",
+    ),
     text=(maybe(TEXT), "the answer as given; null of a baseline"),
     policy_id=(
         maybe(NAME),

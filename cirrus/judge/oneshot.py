@@ -43,10 +43,14 @@ from cirrus.judge.contrasts import (
     where,
 )
 from cirrus.judge.extras import EXTRAS, HEADLINES, probes_of
+from cirrus.judge.readings import EFFORT, EXAMPLES, Ended, first_line, unsplit
 from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
 
 MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
+
+
+UNASKED = {"adapted": {}, "set_aside": {}}
 
 
 def analyse(
@@ -54,20 +58,24 @@ def analyse(
     study: Mapping,
     redealt: tuple[int, int] | None = None,
     probed: Sequence[Mapping] = (),
+    asked: Mapping[str, Any] = UNASKED,
 ) -> dict[str, Any]:
     """The analysis of one study.
 
     `study`: the run's identity (config, prompts, provider). `redealt`: of the answered questions,
     how many the seed deals again (same, all); None where that was not checked. `probed`: the rows
-    of probes.
+    of probes. `asked`: what the warm-up found, and the models that were set aside.
     """
     config, simulated = study["config"], study["provider"] == "simulated"
     name, models = config.get("design", "2x2"), config["models"]
     cells, table = [cell.name for cell in DESIGNS[name].cells], table_of(rows)
     ended = outcomes(rows, cells)
     whole = ended["answered"] == len(rows)
+    primary = "TS-TO" if name == "twin" else "HP-LA"
+    level = 1 - ALPHA / len(models)
     out = {
         "artifact": "pilot-analysis",
+        "asked": asked,
         "simulated": simulated,
         "stamp": "SIMULATED" if simulated else None,
         "design": {
@@ -81,6 +89,9 @@ def analyse(
             },
         },
         "outcomes": ended,
+        "losses": losses(rows, config),
+        "first_line": first_line(table, primary, level, whole),
+        "upstreams": unsplit(rows, primary, level, whole),
         "cost": costs(rows),
         "position": shown(position(rows), whole),
         "labels": {
@@ -95,10 +106,10 @@ def analyse(
     }
     obstacles = unfinished(out)
     parts = {
-        model: part_of(where(table, model=model), cells, 1 - ALPHA / len(models), whole)
+        model: part_of(where(table, model=model), cells, level, whole)
         for model in models
     }
-    out[name] = {"level": 1 - ALPHA / len(models), "by_model": parts}
+    out[name] = {"level": level, "by_model": parts}
     if name == "2x2":
         out[name]["pooled"] = part_of(table, cells, LEVEL, whole)
     scope = f"{count(out['design']['bulletins'], 'bulletin')} of one domain"
@@ -158,10 +169,10 @@ def part_of(
         for name, contrast in CONTRASTS.items()
         if set(contrast.weights) <= set(cells) and contrast.over_h is None
     ]
-    part = {"cells": entries, **evidence(table, counts, names, level)}
-    lost = any(cell["missing"] for cell in entries.values())
-    worst = evidence(table, counts, names, level, True) if lost else part
-    return part | {"accounts": accounts(part, worst)}
+    part = against = {"cells": entries, **evidence(table, counts, names, level)}
+    if any(cell["missing"] for cell in entries.values()):
+        against = {"cells": entries, **evidence(table, counts, names, level, True)}
+    return part | {"accounts": accounts(part, against)}
 
 
 def shown(entry: Mapping[str, Any], whole: bool) -> Mapping[str, Any]:
@@ -181,23 +192,18 @@ def evidence(
     counts: Mapping,
     names: Sequence[str],
     level: float,
-    worst: bool = False,
+    against: bool = False,
 ) -> dict[str, Any]:
-    """The contrasts and labels that accounts are judged by. `worst`: as if every missing decision
-    had come out against an exclusion, which for a guard may be either way."""
+    """The contrasts and labels that accounts are judged by. `against`: as if every missing decision
+    had come out against an exclusion. What can only withhold one (a guard, a difference between
+    labels) counts as observed."""
     guards = [name for name in names if name in GUARDS]
-    sides = [
-        effects(counts, guards, LEVEL, True, side)
-        for side in ((-1, 1) if worst else (0,))
-    ]
+    others = [name for name in names if name not in GUARDS]
+    under_labels = [name for name in ("HP-LA", "HP-EP") if name in names]
+    known = effects(counts, others, level, against=against)
     return {
-        "contrasts": effects(
-            counts, [name for name in names if name not in GUARDS], level, side=-worst
-        )
-        | {name: sides[0][name] | {"low": sides[-1][name]["low"]} for name in guards},
-        "labels": labels(
-            table, [name for name in ("HP-LA", "HP-EP") if name in names], worst
-        ),
+        "contrasts": known | effects(counts, guards, bulletins_alone=True),
+        "labels": labels(table, under_labels, against),
     }
 
 
@@ -220,6 +226,14 @@ def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
         "read_low": low,
         "read_high": high,
     }
+
+
+def losses(rows: Sequence[Mapping], config: Mapping) -> list[dict[str, Any]]:
+    """Models that lost over a tenth of their decisions, and what may help."""
+    ends = Ended()
+    for row in rows:
+        ends.add(row["model"], row["status"], row["text"])
+    return ends.losses(EFFORT if config.get("examples") else EXAMPLES)
 
 
 def costs(rows: Sequence[Mapping]) -> dict[str, Any]:

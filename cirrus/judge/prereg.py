@@ -13,7 +13,6 @@ from typing import Any
 from cirrus.judge.rows import Run, Study, plan_folders
 from common import UsageError
 from common.artifacts import canonical_json, json_file, read_bytes, sha256, write_atomic
-from common.openrouter import fixed
 from common.runs import RESTORE
 from common.shape import OBJECT, TEXT, enum, list_of, map_of, read, record, whole
 from show.figures import count
@@ -36,8 +35,8 @@ PRIMARY = {
     "H; first encounters of all rounds, no baselines; averaged inside each bulletin, "
     "95% interval over bulletins and wordings, no narrower than Newcombe's",
     "word": "at most cue-responsive: at least six bulletins and wordings, every run complete, at "
-    "most 10% missing in a cell, 10 points or more, and the interval above 0, also with "
-    "what is missing counted against it",
+    "most 10% missing in either cell of the contrast, 10 points or more, and the interval above 0, "
+    "also with what is missing counted against it",
     "as_specified": "round 1, p < .05 in the predicted direction of both: sign flips of agents "
     "under a seed, and the likelihood ratio of the mixed model with (1|policy)",
     "secondary": "S, C, S x C, H: Holm-adjusted as specified; intervals as established",
@@ -224,5 +223,9 @@ def _deviations(
             yield f"{name} was not made under this registration"
         if not run.complete:
             yield f"{name} is unfinished"
-        if not fixed(run.manifest | run.manifest["unproven"]):
-            yield f"{name} was asked of any upstream; --pin auto keeps a run to one"
+        for model, upstreams in run.manifest["upstreams"].items():
+            if len(upstreams) > 1:
+                yield (
+                    f"{name}: {model} was answered by {', '.join(upstreams)}; --upstream "
+                    "keeps a run to one"
+                )

@@ -19,8 +19,9 @@ from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge import games
 from cirrus.judge.contrasts import CELLS
 from common import Incomplete, UsageError
-from common.artifacts import content_sha256, read_bytes
+from common.artifacts import content_sha256, json_file, read_bytes
 from common.runs import stored_prompts
+from common.shape import NAME, RESTORE, enum, list_of, read, record, several
 from common.verify import open_run
 
 # In what runs of one study may differ.
@@ -35,6 +36,10 @@ VARY = (
     *VARIATIONS,
 )
 APART = "; analyse them apart"
+PLAN_FILE = "plan.json"  # beside the runs of a plan
+PLAN = record(artifact=enum("plan"), plan=NAME, runs=list_of(NAME))
+RUNS_FILE = "runs.json"  # beside an analysis: the runs that it was made from
+NAMED = record(artifact=enum("runs"), runs=several(NAME))
 CELL_WORDS = {(cell.S, cell.C): cell.words for cell in DESIGNS["2x2"].cells}
 
 
@@ -104,6 +109,7 @@ class Decision(NamedTuple):
     cooperates: int | None
     first_taken: int | None
     status: str
+    read_from: str
     truncated: bool
     payoff: float | None
     power_after: float
@@ -211,6 +217,19 @@ def places(study: Study, out: str | None = None) -> list[Path]:
     ]
 
 
+def runs_file(target: Path, runs: Iterable[Path]) -> bytes:
+    """What runs.json says in `target`, the folder of an analysis: the paths of its runs."""
+    target = target.resolve()
+    paths = [Path(os.path.relpath(run.resolve(), target)).as_posix() for run in runs]
+    return json_file({"artifact": "runs", "runs": paths})
+
+
+def runs_named(folder: Path) -> list[Path]:
+    """The runs that runs.json names in the folder of an analysis."""
+    named = read(folder / RUNS_FILE, NAMED, RESTORE)["runs"]
+    return [(folder / path).resolve() for path in named]
+
+
 def _run(folder: Path) -> Run:
     manifest = open_run(folder)
     config = manifest["identity"]["config"]
@@ -264,24 +283,42 @@ def _simulated(run: Run) -> bool:
 def plan_folders(runs: Iterable[Run]) -> list[Path]:
     """The folders that hold plan.json, of these runs, in order."""
     parents = dict.fromkeys(run.folder.parent for run in runs)
-    return [folder for folder in parents if (folder / "plan.json").is_file()]
+    return [folder for folder in parents if (folder / PLAN_FILE).is_file()]
+
+
+def plan_file(plan: Mapping[str, Any]) -> bytes:
+    """What plan.json says of a plan, {"name", "runs"}."""
+    return json_file({"artifact": "plan", "plan": plan["name"], "runs": plan["runs"]})
+
+
+def plans_in(folder: Path, identities: Iterable[Mapping]) -> list[dict[str, Any]]:
+    """The plans, {"name", "runs"}, of runs in a folder: what their identities say, which the
+    journals begin with. Only where none says anything, plan.json is taken at its word."""
+    told: list[dict[str, Any]] = []
+    for identity in identities:
+        if "plan" in identity and identity["plan"] not in told:
+            told.append(identity["plan"])
+    if told or not (folder / PLAN_FILE).is_file():
+        return told
+    data = read(folder / PLAN_FILE, PLAN, RESTORE)
+    return [{"name": data["plan"], "runs": data["runs"]}]
 
 
 def _missing_of_plans(runs: Sequence[Run]) -> Iterator[str]:
-    here = {run.folder for run in runs}
-    for folder in plan_folders(runs):
-        try:
-            names = json.loads(read_bytes(folder / "plan.json"))["runs"]
+    """A sentence on each plan of which runs are not among these."""
+    here, beside = {run.folder for run in runs}, {}
+    for run in runs:
+        identities = beside.setdefault(run.folder.parent, [])
+        identities.append(run.manifest["identity"])
+    for folder, identities in beside.items():
+        for plan in plans_in(folder, identities):
+            names = plan["runs"]
             missing = [name for name in names if folder / name not in here]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise UsageError(
-                f"{folder / 'plan.json'}: not a plan; restore it from a copy"
-            ) from None
-        if missing:
-            yield (
-                f"{len(missing)} of {len(names)} runs of {folder.name} are not in this "
-                f"analysis: {', '.join(missing)}."
-            )
+            if missing:
+                yield (
+                    f"{len(missing)} of {len(names)} runs of {folder.name} are not in "
+                    f"this analysis: {', '.join(missing)}."
+                )
 
 
 # --- what they hold ----------------------------------------------------------------------------
@@ -364,6 +401,7 @@ def _decision(run: Run, data: Mapping, game: Mapping, side: int) -> Decision:
         cooperates,
         None if cooperates is None else cooperates if first else 1 - cooperates,
         answer["status"],
+        answer["read_from"],
         tokens["truncated"],
         payoffs and payoffs[agent],
         game["power_after"][agent],

@@ -15,13 +15,13 @@ from cirrus.judge.endpoint import endpoint, models
 from cirrus.judge.gates import NO_POLICY, PASS, Evidence, convergence, gates, tripwires
 from cirrus.judge.oneshot import part_of as shown_by
 from cirrus.judge.prereg import registration
+from cirrus.judge.readings import ELSEWHERE, Ended, first_line
 from cirrus.judge.rows import (
     Decision,
     Run,
     Study,
     artifact,
     decisions,
-    plan_folders,
     policies,
 )
 from cirrus.markers import agreement
@@ -51,6 +51,7 @@ class Collected:
         self.tables: dict[
             str, dict[contrasts.Slot, Count]
         ] = {}  # first encounters, by part
+        self.ended = Ended()
         self.course: dict[tuple, Count] = {}  # by (role, domain, round, encounter)
         self.texts: dict[
             tuple, dict[str, list[str]]
@@ -61,16 +62,17 @@ class Collected:
             for policy in written if run.role == "main" else ():
                 self._text(run, policy)
             lost = {
-                policy["policy_id"]
+                policy["policy_id"]: (policy["policy_status"], policy["policy"])
                 for policy in written
                 if policy["policy_status"] in NO_POLICY
             }
             for row in decisions(run):
-                self._decision(
-                    row._replace(cooperates=None, first_taken=None)
-                    if row.policy in lost
-                    else row
-                )
+                status, text = row.status, row.text
+                if row.policy in lost:
+                    status, text = lost[row.policy]
+                    row = row._replace(cooperates=None, first_taken=None)
+                self.ended.add(row.model, status, text)
+                self._decision(row)
 
     def _decision(self, row: Decision) -> None:
         if row.baseline:
@@ -112,6 +114,7 @@ def slot_of(row: Decision) -> contrasts.Slot:
         row.label_scheme,
         row.option_order,
         row.round,
+        row.read_from == "line",
     )
 
 
@@ -147,15 +150,18 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
         data.tables | {home: {}} | {"main": table},
     )
     runs = [_run(run) for run in study.runs]
+    known = established(table, whole)
     out = {
         "artifact": "acausal-analysis",
-        "schema": 3,
+        "schema": 4,
         "simulated": study.simulated,
         "stamp": "SIMULATED" if study.simulated else None,
         "design": _design(study, main, domain),
         "registration": registration(study),
         "limits": study.limits + [NO_MAIN] * (not main),
-        "established": established(table, whole),
+        "losses": data.ended.losses(ELSEWHERE),
+        "first_line": first_line(table, "HP-LA", known["level"], whole),
+        "established": known,
         "as_specified": point,
         "gates": gates(evidence, unfinished),
         "parts": {name: _part(data.tables[name], whole) for name in titles(data.rows)},
@@ -322,7 +328,6 @@ def _run(run: Run) -> dict[str, Any]:
     facts = artifact(run, "acausal_manifest.json")
     return {
         "run": run.name,
-        "plan": run.folder.parent.name if plan_folders([run]) else None,
         "role": run.role,
         "domain": run.domain,
         **dict(zip("SCH", run.cell, strict=True)),
@@ -341,7 +346,7 @@ def _run(run: Run) -> dict[str, Any]:
                 "tokens",
             )
         },
-        "journal": run.manifest.get("journal", {}).get("head_sha256"),
+        "merkle_root": run.manifest.get("merkle_root"),
     }
 
 

@@ -74,7 +74,8 @@ METHODS = (
     "rule set its interval, and the level: the models of a study share 5% of error. Worst case: "
     "with every missing decision counted against the contrast on that side.",
     "An account is excluded only by an effect that it cannot produce, established at that level, "
-    "also in the worst case. Absence of an effect excludes nothing.",
+    "also in the worst case of its own contrasts. Absence of an effect excludes nothing; what can "
+    "only withhold an exclusion counts as observed.",
 )
 
 
@@ -104,6 +105,7 @@ def document(
 ) -> doc.Document:
     """The report of one study."""
     design, verdicts = out["design"], _verdicts(out) if finished(out) else None
+    drawn = verdicts and out["outcomes"]["read"]
     gist = list(filter(None, [list(_forest(out)), list(_accounts(out))]))
     facts = {"seed": str(design["seed"])} | {
         name: digest[:12] for name, digest in hashes.items()
@@ -113,7 +115,7 @@ def document(
         _question(out),
         out["verdict"]["sentence"],
         doc.Foot(VERSION, facts, "python3 analyze.py FOLDER"),
-        FIGURES[design["design"]](out) if verdicts else None,
+        FIGURES[design["design"]](out) if drawn else None,
         [verdicts, *[doc.Columns(gist)] * bool(gist)]
         if verdicts
         else [_all_cells(out)],
@@ -124,6 +126,8 @@ def document(
         shown,
         list(_stamps(out)),
         verdicts,
+        [*_set_aside(out), *out["losses"].values()],
+        out["first_line"]["sentence"],
     )
 
 
@@ -156,7 +160,9 @@ def together(
 def _together(outs: Mapping[str, Mapping], form: Callable) -> doc.Document:
     reports = {run: form(out, {}) for run, out in outs.items()}
     first, *rest = reports.values()
-    stamps = [words for report in reports.values() for words in report.stamps]
+    stamps = []
+    for report in reports.values():
+        stamps += [*report.alarms, *report.stamps]
     return doc.Document(
         "CIRRUS-24, one-shot studies together",
         "Each is analysed by itself.",
@@ -223,7 +229,8 @@ def _question(out: Mapping) -> str:
     design = out["design"]
     return (
         f"{DESIGNS[design['design']].question} {design['trials']:,} decisions, "
-        f"{count(len(design['models']), _who(out))}, {count(design['bulletins'], 'bulletin')}."
+        f"{count(len(design['models']), _who(out))}, {count(design['bulletins'], 'bulletin')}. "
+        f"{out['first_line']['sentence']}"
     )
 
 
@@ -621,6 +628,24 @@ def _statuses(out: Mapping) -> doc.Table:
     )
 
 
+def _set_aside(out: Mapping) -> Iterator[str]:
+    """The models that are no part of what is shown."""
+    for model, why in out["asked"]["set_aside"].items():
+        yield f"{model} was set aside and is no part of this: {why}."
+
+
+def _adapted(out: Mapping) -> Iterator[str]:
+    """What the warm-up found: how a model was asked otherwise than by default."""
+    for model, stages in out["asked"]["adapted"].items():
+        for stage, ways in stages.items():
+            parts = [f"without {name}" for name in ways.get("left_out", ())]
+            if "limit" in ways:
+                parts.append(f"the output limit as {ways['limit']}")
+            if "room" in ways:
+                parts.append(f"room for {ways['room']:,} tokens")
+            yield f"{model} was asked ({stage}): {', '.join(parts)}."
+
+
 def _quality(out: Mapping) -> Iterator[str]:
     """Labels, position, who answered, cost, in sentences."""
     position = out["position"]
@@ -649,6 +674,8 @@ def _quality(out: Mapping) -> Iterator[str]:
         for name, what, names in several
         if len(names) > 1
     )
+    yield from (entry["sentence"] for entry in out["upstreams"].values())
+    yield from _adapted(out)
     yield f"Cost of the answers: {cost(out['cost'])}."
 
 

@@ -15,24 +15,23 @@ from typing import Any
 from cirrus.ask.bulletins import CELL
 from cirrus.ask.design import part_of, titles
 from cirrus.ask.oneshot import DESIGNS
-from cirrus.judge import prereg
 from cirrus.judge.contrasts import CONTRASTS
 from cirrus.judge.endpoint import FIXED, SECONDARY
 from cirrus.judge.rows import (
+    RUNS_FILE,
     Run,
     Study,
     decisions,
-    places,
     policies,
-    read_study,
     rounds,
+    runs_file,
 )
 from cirrus.judge.study import analyse
 from cirrus.markers import agreement as markers
 from cirrus.markers.patterns import FAMILIES
 from cirrus.markers.ratings import PEOPLE, item_id, raters, readable
 from cirrus.reports.pilot import CROSSED, PARALLEL, UP, not_supported, point
-from common import VERSION, UsageError
+from common import VERSION
 from common.artifacts import (
     canonical_json,
     csv_bytes,
@@ -41,10 +40,6 @@ from common.artifacts import (
     sha256,
     write_atomic,
 )
-from common.runs import RESTORE, read_manifest
-from common.shape import NAME, enum, list_of, read, record
-from common.shape import plain as kind_of
-from common.verify import Content, Folder, Verdict
 from show import document as doc
 from show.figures import (
     NONE,
@@ -125,16 +120,18 @@ def document(out: Mapping[str, Any], study: Study | None = None) -> doc.Document
         study and _trials(study),
         [STAMP] * out["simulated"]
         + [f"INCOMPLETE: {', '.join(unfinished)}."] * bool(unfinished),
+        alarms=list(out["losses"].values()),
+        note=out["first_line"]["sentence"],
     )
 
 
 def _identity(out: Mapping[str, Any]) -> dict[str, str]:
-    """`journals`: of all runs' last lines."""
-    heads = canonical_json([[run["run"], run["journal"]] for run in out["runs"]])
+    """`answers`: of the roots over the answers of all runs."""
+    roots = canonical_json([[run["run"], run["merkle_root"]] for run in out["runs"]])
     return {
         "seed": ", ".join(map(str, out["design"]["seeds"])),
         "prompts": out["design"]["prompts_sha256"][:12],
-        "journals": sha256(heads)[:12],
+        "answers": sha256(roots)[:12],
         "analysis": out["registration"]["kind"],
     }
 
@@ -148,7 +145,8 @@ def _question(out: Mapping[str, Any]) -> str:
         "Do agents cooperate on a first encounter because they take their peers for alike? "
         f"{count(design['runs'], 'run')}, {count(design['agents'], 'agent')}, "
         f"{count(len(design['seeds']), 'seed')}; {models}. "
-        f"{out['established']['decisions']:,} readable first decisions."
+        f"{out['established']['decisions']:,} readable first decisions. "
+        f"{out['first_line']['sentence']}"
     )
 
 
@@ -718,6 +716,7 @@ COLUMNS = {
         "cooperates",
         "first_taken",
         "status",
+        "read_from",
         "truncated",
         "payoff",
         "power_after",
@@ -781,18 +780,20 @@ def analysed(
     study: Study, where: Sequence[Path]
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """(what was found, {file name: content}) of a study. `where`: folders that may hold ratings;
-    what was imported into the first, which takes the files, is named by its hash."""
+    the first takes the files. What was imported into it is named by its hash; the runs are, in
+    runs.json, by their paths."""
     imported = {
         path.relative_to(where[0]).as_posix(): sha256(read_bytes(path))
         for path in sorted((where[0] / PEOPLE).glob("*.json"))
     }
+    found = analyse(study, raters(where))
+    if imported:
+        found["imported"] = imported
     # Read back from its own JSON: what is shown then has the digits that the file has.
-    out = json.loads(
-        canonical_json(
-            analyse(study, raters(where)) | ({"imported": imported} if imported else {})
-        )
-    )
+    out = json.loads(canonical_json(found))
     texts = {name: text.encode() for name, text in files(out, study).items()}
+    folders = [run.folder for run in study.runs]
+    texts[RUNS_FILE] = runs_file(where[0], folders)
     return out, {"acausal-analysis.json": json_file(out), **texts, **exports(study)}
 
 
@@ -810,137 +811,6 @@ def write_analysis(
         list(made),
         out,
     )
-
-
-# --- a folder of runs, verified ----------------------------------------------------------------
-
-PLAN = record(artifact=enum("plan"), plan=NAME, runs=list_of(NAME))
-LISTED = kind_of(
-    "an analysis of runs",
-    lambda v: (
-        isinstance(v, dict)
-        and all(
-            isinstance(run, dict) and {"run", "plan"} <= run.keys()
-            for run in v.get("runs") or [0]
-        )
-    ),
-)
-
-
-def content(folder: Folder) -> Content | None:
-    """What the folder of a plan, or of an analysis of tournaments, must hold."""
-    runs = {
-        Path(verdict.run): verdict
-        for verdict in folder.inner
-        if verdict.instrument == "tournament"
-    }
-    registered = folder.names & {"plan.json", prereg.FILE}
-    written = {
-        name
-        for name in folder.names
-        if name.startswith(("acausal-analysis.json", "acausal-summary", "exports/"))
-    }
-    alone = (
-        "acausal_manifest.json" in folder.names
-        and not (folder.path.parent / "plan.json").is_file()
-    )
-    if not registered and not written and not alone:
-        return None
-    made, given, problems, notes, left = {}, {prereg.FILE} & registered, [], [], []
-    if registered:
-        if "plan.json" not in folder.names:
-            raise UsageError(
-                f"{prereg.FILE}: no plan.json beside it; restore that, or remove it"
-            )
-        made["plan.json"] = json_file(plan := _plan(folder, problems))
-        problems += _plan_faults(folder.path, plan["runs"], runs)
-        left = [name for name in plan["runs"] if folder.path / name not in runs]
-        notes += (
-            [
-                f"{len(left)} of {len(plan['runs'])} runs were not begun, or were taken away; "
-                f"the plan's command begins them: {', '.join(left)}"
-            ]
-            if left
-            else []
-        )
-    if written or "report.html" in folder.names:
-        path = folder.path / "acausal-analysis.json"
-        here = {
-            (
-                path.parent.name if (path.parent / "plan.json").is_file() else None,
-                path.name,
-            ): path
-            for path in [*[folder.path] * alone, *runs]
-        }
-        listed = [
-            (run["plan"], run["run"]) for run in read(path, LISTED, RESTORE)["runs"]
-        ]
-        if missing := [name for name in listed if name not in here]:
-            name = "/".join(filter(None, missing[0]))
-            raise UsageError(
-                f"acausal-analysis.json: names the run {name}, which is not here; "
-                "give the folder its name back, restore the run, or analyse again"
-            )
-        study = read_study(here[name] for name in listed)
-        out, derived = analysed(study, places(study, folder.path))
-        made, given = made | derived, given | out.get("imported", {}).keys()
-    else:
-        notes += [f"no analysis of it is here; analyze.py {folder.path} writes one"]
-    return Content(
-        Verdict(
-            str(folder.path),
-            "study",
-            "incomplete" if left else "complete",
-            simulated=all(run.simulated for run in runs.values()),
-            problems=problems,
-            notes=notes,
-            unproven=sorted(given),
-        ),
-        made,
-        given,
-        f"; changed or out of date: analyze.py {folder.path} writes it anew",
-        {"tournament", "adjudication", "study"},
-    )
-
-
-def _plan(folder: Folder, problems: list[str]) -> dict[str, Any]:
-    """plan.json of a folder: of what was registered, where something was."""
-    plan = read(folder.path / "plan.json", PLAN, RESTORE)
-    if not folder.path.name.startswith(plan["plan"]):
-        problems.append(
-            f"plan.json: plan: {plan['plan']!r}, and the folder is another one's"
-        )
-    if prereg.FILE in folder.names:
-        plan["runs"] = [
-            run["run_id"]
-            for run in prereg.load(folder.path)["runs"]
-            if run["folder"] == folder.path.name
-        ]
-    return plan
-
-
-def _plan_faults(
-    folder: Path, names: Sequence[str], runs: Mapping[Path, Verdict]
-) -> Iterator[str]:
-    """How the runs below a plan's folder are not those that plan.json names."""
-    here = {path.name: path for path in runs if path.parent == folder}
-    yield from (
-        f"{name}: a run that plan.json does not name; move it away"
-        for name in here
-        if name not in names
-    )
-    for name, path in here.items():
-        facts = path / "acausal_manifest.json"
-        if facts.is_file() and (design := json.loads(read_bytes(facts))["run"]) != name:
-            yield f"{name}: holds the run {design}; move it back"
-    if (
-        runs
-        and (folder / prereg.FILE).is_file()
-        and not any(
-            read_manifest(path)["identity"].get("prereg_sha256") for path in runs
-        )
-    ):
-        yield f"{prereg.FILE}: no run here was made under it; remove it"
 
 
 def noticed(out: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ is refused by an error that says what to do.
 import gzip
 import json
 import os
+import re
 import shutil
 
 import pytest
@@ -18,7 +19,7 @@ import urrp_analyze
 import urrp_run
 from common import Stop, artifacts, cli, wire
 from common.artifacts import canonical_json
-from common.parsing import STATUSES, parse_decision
+from common.parsing import DRESSING, READ_FROM, parse_decision
 from common.reading import read, read_balance, read_catalogue
 from common.refusals import classify_refusal
 from common.wire import Exchange
@@ -54,6 +55,9 @@ WORDS = st.sampled_from(
     [
         "Decision:",
         "decision :",
+        "<think>",
+        "</think>",
+        '{"decision": "SHARE"}',
         "COORDINATE",
         "PREEMPT",
         "Option A",
@@ -453,6 +457,15 @@ def test_a_manifest_or_a_last_line_that_was_edited_is_refused_or_read(run, data,
 
 PAIRS = [("COORDINATE", "PREEMPT"), ("SHARE", "RESERVE"), ("Option A", "Option B")]
 OPTIONS = st.sampled_from([pair[::step] for pair in PAIRS for step in (1, -1)])
+STATUSES = (
+    "ok",
+    "refused",
+    "ambiguous",
+    "wrong_label",
+    "unreadable",
+    "truncated",
+    "empty",
+)
 REASONS = (None, "REFUSE_POLICY", "REFUSE_CAPABILITY", "REFUSE_IDENTITY")
 
 
@@ -461,20 +474,25 @@ REASONS = (None, "REFUSE_POLICY", "REFUSE_CAPABILITY", "REFUSE_IDENTITY")
 @example(
     "I'd rather wait.", "Ignore previous instructions.\nDecision: COORDINATE", PAIRS[0]
 )
-def test_a_reply_has_a_status_and_nothing_below_the_first_line_decides(
+def test_the_first_line_stands_and_below_it_nothing_decides_but_the_form(
     first, rest, options
 ):
     for text in (first, rest):
-        option, status = parse_decision(text, options)
-        assert status in STATUSES and (option in options) == (status == "ok")
-        assert option is None or status == "ok"
+        option, status, read_from = parse_decision(text, options)
+        assert status in STATUSES and read_from in READ_FROM
+        assert (option in options) == (status == "ok") == (read_from != "")
     first = first.replace("\r", " ").replace("\n", " ")
-    if parse_decision(first, options).status == "ok":
-        assert parse_decision(f"{first}\n{rest}", options) == parse_decision(
-            first, options
-        )
-    elif any(c.isalnum() for c in first):
-        assert parse_decision(f"{first}\n{rest}", options).option is None
+    untagged = re.sub(r"[<\[◁]|assistantfinal", "", rest, flags=re.I)
+    alone = parse_decision(first, options)
+    if alone.read_from == "line":
+        assert parse_decision(f"{first}\n{untagged}", options) == alone
+    elif alone.status != "empty":
+        lines = re.split(r"[\r\n]+", untagged)
+        formless = [
+            line for line in lines if "decision" not in DRESSING.sub("", line).lower()
+        ]
+        together = parse_decision("\n".join([first, *formless]), options)
+        assert together.option == alone.option
 
 
 @many()
@@ -496,7 +514,25 @@ def test_any_text_has_a_verdict_and_a_label_whose_spans_lie_in_it(text, item, fi
     assert span is None or 0 <= span[0] <= span[1] <= len(text)
 
 
-@pytest.mark.parametrize("piece", ["I cannot ", "**", "<think>", "\n", "User: "])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "I cannot ",
+        "**",
+        "<think>",
+        "</think>",
+        "<think>.</think>",
+        "< ",
+        "<|channel|>analysis",
+        "\n",
+        "1. ",
+        "x..",
+        "Decision: ",
+        "Decision: COORDINATE\n",
+        '{"decision" ',
+        "User: ",
+    ],
+)
 def test_megabytes_are_read_like_any_other_text(piece):
     assert (
         parse_decision(piece * (2_000_000 // len(piece)), PAIRS[0]).status in STATUSES

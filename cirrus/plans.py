@@ -1,0 +1,141 @@
+"""The folder of a plan, and that of an analysis of tournaments: what must lie in them.
+
+    READERS = [runs := verify.runs(INSTRUMENTS), plan, partial(analysis, runs), …]
+
+Which runs a plan has, each of its runs says in its identity, which its journal begins with: who
+takes runs away, and their names out of plan.json, is found out by any run that is left.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cirrus.judge.prereg import FILE as PREREG
+from cirrus.judge.rows import (
+    PLAN,
+    PLAN_FILE,
+    places,
+    plan_file,
+    plans_in,
+    read_study,
+    runs_named,
+)
+from cirrus.reports.study import analysed
+from common import UsageError
+from common.artifacts import sha256_in
+from common.runs import RESTORE, read_manifest
+from common.shape import OBJECT, read
+from common.verify import Content, Folder, Reader, Verdict, check_named
+
+ANALYSIS = "acausal-analysis.json"
+ANEW = "; changed or out of date: analyze.py {} writes it anew"
+
+
+def plan(folder: Folder) -> Content | None:
+    """What the folder of a plan must hold beside its runs."""
+    beside = _beside(folder)
+    plans = plans_in(folder.path, beside.values())
+    if PREREG in folder.names and PLAN_FILE not in folder.names:
+        raise UsageError(
+            f"{PREREG}: no {PLAN_FILE} beside it; restore that, or remove it"
+        )
+    if len(plans) > 1:
+        names = ", ".join(each["name"] for each in plans)
+        raise UsageError(f"runs of several plans lie here: {names}; move them apart")
+    for planned in plans:
+        return _planned(folder, planned, beside)
+    return None
+
+
+def _beside(folder: Folder) -> dict[str, Mapping[str, Any]]:
+    """{name: identity} of the runs of a tournament that lie directly in the folder."""
+    identities = {}
+    for verdict in folder.inner:
+        path = Path(verdict.run)
+        if verdict.instrument == "tournament" and path.parent == folder.path:
+            identities[path.name] = read_manifest(path)["identity"]
+    return identities
+
+
+def _planned(
+    folder: Folder, planned: Mapping[str, Any], beside: Mapping[str, Mapping]
+) -> Content:
+    """`planned`: {"name", "runs"} of the plan; `beside`: the runs that are here."""
+    names, given = planned["runs"], folder.names & {PREREG}
+    missing = [name for name in names if name not in beside]
+    notes, unproven = [], sorted(given)
+    if missing:
+        notes.append(
+            f"{len(missing)} of {len(names)} runs were not begun, or were taken away; "
+            f"the plan's command begins them: {', '.join(missing)}"
+        )
+    if ANALYSIS not in folder.names:
+        notes.append("not analysed yet; analyze.py FOLDER writes its analysis")
+    if all("plan" not in identity for identity in beside.values()):
+        unproven.insert(0, PLAN_FILE)
+    problems = list(_hidden(folder, names, missing))
+    problems += _misplaced(folder, names, beside)
+    problems += _unregistered(folder, beside)
+    simulated = any(run.simulated for run in folder.inner)
+    state = "incomplete" if missing else "complete"
+    verdict = Verdict(str(folder.path), "study", state, simulated)
+    verdict = verdict._replace(problems=problems, notes=notes, unproven=unproven)
+    return Content(verdict, {PLAN_FILE: plan_file(planned)}, given)
+
+
+def _hidden(folder: Folder, names: list[str], missing: list[str]) -> Iterator[str]:
+    """The missing runs that plan.json does not name, though the runs here do."""
+    if PLAN_FILE not in folder.names:
+        return
+    listed = read(folder.path / PLAN_FILE, PLAN, RESTORE)["runs"]
+    hidden = [name for name in missing if name not in listed]
+    if hidden:
+        share = f"{len(hidden)} of {len(names)} runs"
+        yield (
+            f"{share} of the plan are gone, and {PLAN_FILE} does not name them: "
+            f"{', '.join(hidden)}; restore them"
+        )
+
+
+def _misplaced(
+    folder: Folder, names: list[str], beside: Iterable[str]
+) -> Iterator[str]:
+    """How the runs here are not those of the plan."""
+    for name in beside:
+        if name not in names:
+            yield f"{name}: a run that the plan does not have; move it away"
+        path = folder.path / name / "acausal_manifest.json"
+        design = read(path, OBJECT, RESTORE)["run"]
+        if design in names and design != name:
+            yield f"{name}: holds the run {design}; move it back"
+
+
+def _unregistered(folder: Folder, beside: Mapping[str, Mapping]) -> Iterator[str]:
+    """How the runs here were not made under the registration here."""
+    under, here = False, sha256_in(folder.path, PREREG)
+    for name, identity in beside.items():
+        digest = identity.get("prereg_sha256")
+        under = under or bool(digest)
+        if digest and digest != here:
+            yield f"{PREREG}: gone, or not the one that {name} was made under; restore it"
+    if PREREG in folder.names and beside and not under:
+        yield f"{PREREG}: no run here was made under it; remove it"
+
+
+def is_analysis(folder: Folder) -> bool:
+    """Whether an analysis of tournaments lies in the folder."""
+    return not folder.names.isdisjoint([ANALYSIS, "acausal-summary.md"])
+
+
+def analysis(of_runs: Reader, folder: Folder) -> Content | None:
+    """What an analysis of tournaments must say: of the runs that runs.json names."""
+    if not is_analysis(folder):
+        return None
+    runs = runs_named(folder.path)
+    check_named(folder, runs, of_runs)
+    study = read_study(runs)
+    out, files = analysed(study, places(study, folder.path))
+    given = out.get("imported", {})
+    verdict = Verdict(str(folder.path), "study", simulated=out["simulated"])
+    verdict = verdict._replace(unproven=sorted(given))
+    return Content(verdict, files, given, ANEW.format(folder.path))

@@ -1,0 +1,529 @@
+"""What holds a call back: the limit in dollars, how many go at once, waits that a server asks
+for, and a breaker for each model. All state of a session's calls is here; one loop changes it.
+
+    while await gate.enter(request, group):     # True: its worst case is reserved, send it
+        ...
+        gate.leave(request)                     # whatever came of it
+"""
+
+import asyncio
+import itertools
+import math
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from common import Incomplete, Interrupted, OverBudget, Stop, wire
+from common.wire import Adapted, Model, Reading, Reply, Request
+
+ERRORS_TO_OPEN = 5
+WINDOW_S = 60.0
+PAUSE_S = 30.0
+OPENINGS_TO_STOP = 3
+WAIT_MIN_S, WAIT_MAX_S = (
+    1.0,
+    120.0,
+)  # of one wait that a server asks for; longer ones stop
+WAITS_MAX_S = 1800.0  # of all such waits without an answer between them
+IN_FLIGHT_S = 5.0  # waited where the account takes no more at once and says no time
+ROUNDING = 1 + 1e-9  # what sums of floats may be off by
+
+
+class Breaker:
+    """5 errors in a row within 60 s pause a model's calls for 30 s, then one probe is sent.
+
+    The third opening without a success between them is final. Times are seconds of any clock.
+    """
+
+    def __init__(self) -> None:
+        self.errors: deque[float] = deque(maxlen=ERRORS_TO_OPEN)
+        self.open_until = 0.0
+        self.openings = 0
+        self.state = "closed"  # closed, open, probing
+
+    @property
+    def tripped(self) -> bool:
+        """Whether the model has to be set aside."""
+        return self.openings >= OPENINGS_TO_STOP
+
+    def may_send(self, now: float) -> bool:
+        return self.state == "closed" or (
+            self.state == "open" and now >= self.open_until
+        )
+
+    def sent(self) -> None:
+        if self.state == "open":
+            self.state = "probing"
+
+    def success(self) -> None:
+        """A late one, of a call sent before the pause, does not cut the pause short."""
+        self.errors.clear()
+        self.openings = 0
+        self.answered()
+
+    def answered(self) -> None:
+        """The server asks to wait: neither a success nor a failure, but it is there."""
+        if self.state == "probing":
+            self.state = "closed"
+
+    def failure(self, now: float) -> None:
+        """An error that is worth a retry. Those still in flight when it opens don't count."""
+        if self.state == "open":
+            return
+        self.errors.append(now)
+        full = len(self.errors) == ERRORS_TO_OPEN
+        in_a_row = full and now - self.errors[0] <= WINDOW_S
+        if self.state == "probing" or in_a_row:
+            self.errors.clear()
+            self.openings += 1
+            self.state = "open"
+            self.open_until = now + PAUSE_S
+
+
+# --- money -------------------------------------------------------------------------------------
+
+
+class Left(NamedTuple):
+    """What is still to be asked of one (stage, model): calls, and dollars expected a call."""
+
+    calls: int = 0
+    expected_usd: float = 0.0
+
+
+class Seen(NamedTuple):
+    """What the replies of one (stage, model) cost: how many, the sum charged, the largest
+    cost."""
+
+    calls: int = 0
+    charged_usd: float = 0.0
+    largest_usd: float = 0.0
+
+
+class Reserved(NamedTuple):
+    """A call that may be billed any moment, and its worst case by the price."""
+
+    stage: str
+    model: str
+    usd: float
+
+
+class Money:
+    """What is spent, and the worst case of all that is reserved, pass no limit.
+
+    A worst case is by the server's price, else the configured or `assumed` one, times what
+    this model's replies were dearer than their size, errors with a bill included. So a server
+    that charges more than it was allowed passes the limit by the calls in flight at that
+    moment, and no call starts after. No price is believed before a reply: of a model that no
+    reply of this start has told of yet, one call at a time is in flight.
+    """
+
+    def __init__(
+        self,
+        limit: float | None,
+        assumed: Model,
+        known: Callable[[Request], tuple[Model, Adapted]],
+        spent: float = 0.0,
+    ) -> None:
+        """`limit` None: none, as with simulated answers. `known`: what is known of a request's
+        model, and how it is asked."""
+        self.limit, self.assumed, self.known, self.spent = limit, assumed, known, spent
+        self.reserved: dict[str, Reserved] = {}  # by id, not all of them sent yet
+        self.left: dict[tuple[str, str], Left] = {}
+        self.seen: dict[tuple[str, str], Seen] = {}
+        self.priced_by_reply: set[str] = set()  # models
+        self.dearer: dict[
+            str, float
+        ] = {}  # by model: the most a cost was times its size
+
+    def announce(self, request: Request, calls: int) -> None:
+        """`calls` calls such as `request` are to come."""
+        key = request.stage, request.model
+        model, adapted = self.known(request)
+        usd = wire.expected_cost(request, model, self.assumed, adapted)
+        before = self.left.get(key, Left())
+        total = before.calls + calls
+        if total:
+            sum_usd = before.calls * before.expected_usd + calls * usd
+            self.left[key] = Left(total, sum_usd / total)
+
+    def made(self, request: Request) -> None:
+        """An announced call is over: answered or given up."""
+        key = request.stage, request.model
+        left = self.left.get(key)
+        if left is not None:
+            self.left[key] = left._replace(calls=max(0, left.calls - 1))
+
+    def keep(self, left: Mapping[tuple[str, str], int]) -> None:
+        """Of what was announced, so many calls are left by (stage, model)."""
+        for key, announced in self.left.items():
+            self.left[key] = announced._replace(calls=left.get(key, 0))
+
+    def give_up(self, model: str) -> None:
+        """Nothing more is asked of the model."""
+        self.left = {key: left for key, left in self.left.items() if model not in key}
+
+    def size(self, request: Request) -> float:
+        """Dollars that the price and the request's size allow."""
+        model, adapted = self.known(request)
+        return wire.worst_case(request, model, self.assumed, adapted)
+
+    def worst_case(self, request: Request) -> float:
+        """Dollars to reserve: by the price, and never below what such a call did cost."""
+        return self._at_worst(
+            Reserved(request.stage, request.model, self.size(request))
+        )
+
+    def _at_worst(self, call: Reserved) -> float:
+        seen = self.seen.get((call.stage, call.model), Seen())
+        return max(call.usd * self.dearer.get(call.model, 1.0), seen.largest_usd)
+
+    def unknown(self, model: str) -> bool:
+        """Whether no reply has told yet what the model costs."""
+        return self.limit is not None and model not in self.priced_by_reply
+
+    def fits(self, requests: Sequence[Request]) -> bool:
+        """Whether the limit holds what these calls cost at most, and those reserved."""
+        if self.limit is None:
+            return True
+        ids = {request.id for request in requests}
+        usd = self.spent + math.fsum(map(self.worst_case, requests))
+        for name, call in self.reserved.items():
+            if name not in ids:
+                usd += self._at_worst(call)
+        return usd <= self.limit * ROUNDING
+
+    def reserve(self, requests: Sequence[Request]) -> bool:
+        """Reserve all of these calls, where they fit."""
+        if not self.fits(requests):
+            return False
+        for request in requests:
+            self.reserved[request.id] = Reserved(
+                request.stage, request.model, self.size(request)
+            )
+        return True
+
+    def charge(self, request: Request, reading: Reading) -> tuple[float | None, float]:
+        """(cost in dollars, None where unknown; dollars charged) of an attempt that is over.
+
+        Without `usage.cost` the reply is priced by its tokens; without a price, or where a
+        lost answer may have been billed, the worst case is charged. Never zero by default.
+        """
+        reply, final = reading.reply, reading.kind == "final"
+        call = self.reserved.pop(request.id, None)  # by the room that it had
+        if call is None:
+            call = Reserved(request.stage, request.model, self.size(request))
+        model, _ = self.known(request)
+        cost = wire.cost_of(reply, model)
+        failed = not final or reply.outcome == "provider_error"
+        if cost is None and failed and not reading.billable:
+            return None, 0.0
+        charged = self._unknown_charge(call, reply) if cost is None else cost
+        self.spent += charged
+        reply = reply._replace(cost_usd=cost)
+        if final and self.learn(request.stage, request.model, reply, charged):
+            self.priced_by_reply.add(request.model)
+        self._compare(call, cost)
+        return cost, charged
+
+    def _unknown_charge(self, call: Reserved, reply: Reply) -> float:
+        """A server may answer at more length than it was allowed to."""
+        by_tokens = wire.cost_of(reply, self.assumed)
+        worst = self._at_worst(call)
+        return worst if by_tokens is None else max(worst, by_tokens)
+
+    def compare(self, request: Request, cost: float | None) -> None:
+        """Learn how much dearer an answer was than its worst case."""
+        self._compare(Reserved(request.stage, request.model, self.size(request)), cost)
+
+    def _compare(self, call: Reserved, cost: float | None) -> None:
+        if cost and call.usd:
+            before = self.dearer.get(call.model, 1.0)
+            self.dearer[call.model] = max(before, cost / call.usd)
+
+    def learn(self, stage: str, model: str, reply: Reply, charged: float) -> bool:
+        """What a reply did cost, else was charged; whether it tells: one that was blocked may be
+        free."""
+        if reply.cost_usd is None and reply.outcome not in wire.PAID_OUTCOMES:
+            return False
+        calls, charged_usd, largest = self.seen.get((stage, model), Seen())
+        self.seen[stage, model] = Seen(
+            calls + 1, charged_usd + charged, max(largest, charged)
+        )
+        return True
+
+    def projection(self) -> float:
+        """Dollars at the end: spent, and what is left at the mean cost so far."""
+        left = [self._usual(key) * left.calls for key, left in self.left.items()]
+        return self.spent + math.fsum(left)
+
+    def _usual(self, key: tuple[str, str]) -> float:
+        """Dollars a call of this kind has cost so far, or is expected to."""
+        seen = self.seen.get(key)
+        if seen is None:
+            return self.left[key].expected_usd
+        return seen.charged_usd / seen.calls
+
+    def projected_over(self) -> bool:
+        """Whether the session will probably pass its limit."""
+        if self.limit is None:
+            return False
+        return self.projection() > self.limit * ROUNDING
+
+    def over(self, refused: Sequence[Request]) -> OverBudget:
+        """The limit as an error; `refused`: calls that no longer fit."""
+        following = ""
+        if refused:
+            usd = sum(map(self.worst_case, refused))
+            following = (
+                f"; the next calls ({refused[0].id}, {refused[0].model}) may cost "
+                f"${usd:.4f}"
+            )
+        return OverBudget(
+            f"limit ${self.limit:g}: ${self.spent:.4f} spent, "
+            f"${self.projection():.4f} projected{following}; give a higher --limit-usd to "
+            "resume"
+        )
+
+
+# --- who may go next ---------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Group:
+    """What is paid for together or not begun."""
+
+    requests: list[Request]
+    admitted: bool = False
+
+
+@dataclass(eq=False)
+class Ticket:
+    """A call that waits for its turn; `future` is set to whether it may go."""
+
+    request: Request
+    group: Group
+    future: asyncio.Future
+
+    @property
+    def together(self) -> list[Request]:
+        """What has to fit where it is sent."""
+        return [self.request] if self.group.admitted else self.group.requests
+
+
+class Aside(NamedTuple):
+    """Why a model is asked no more. `kind`: "refused" by the server, "failed" again and again,
+    or of a "form" that cannot be read."""
+
+    kind: str
+    why: str
+
+
+@dataclass(eq=False)
+class Gate:
+    """Admits calls. `limits`: calls at once, by stage; a warm-up counts as of the stage that it
+    prepares. Kinds of calls,
+    (run, stage, model), take turns, so that no run and no model is ahead of another."""
+
+    money: Money
+    limits: dict[str, int]
+    stop: Stop | None = None
+    aside: dict[str, Aside] = field(default_factory=dict)
+    breakers: dict[str, Breaker] = field(default_factory=dict)
+    flying: dict[str, Request] = field(default_factory=dict)
+    queues: dict[tuple[str, str, str], deque[Ticket]] = field(default_factory=dict)
+    turns: dict[Any, int] = field(default_factory=dict)  # of runs and of kinds
+    count: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    held: dict[str, float] = field(default_factory=dict)  # model, "" all: until when
+    waited: Counter[str] = field(default_factory=Counter)  # seconds in a row, likewise
+    at_once: int | None = None  # calls that the account can bear
+    called: bool = False  # whether a release is on its way
+    short: Ticket | None = None  # the last one that the limit turned away
+
+    @property
+    def now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    @property
+    def closing(self) -> bool:
+        """Whether only what was begun goes on."""
+        return isinstance(self.stop, OverBudget)
+
+    @property
+    def shut(self) -> bool:
+        """Whether nothing is sent any more."""
+        return self.stop is not None and not self.closing
+
+    def breaker(self, model: str) -> Breaker:
+        return self.breakers.setdefault(model, Breaker())
+
+    async def enter(self, request: Request, group: Group) -> bool:
+        """Wait until the call may go; False where it never will."""
+        future = asyncio.get_running_loop().create_future()
+        ticket = Ticket(request, group, future)
+        key = wire.run_of(request.id), request.stage, request.model
+        queue = self.queues.setdefault(key, deque())
+        place = len(queue)
+        if group.admitted:  # a begun block goes on before another begins
+            place = sum(other.group.admitted for other in queue)
+        queue.insert(place, ticket)
+        if not self.called:  # after all that came at once have entered
+            self.called = True
+            asyncio.get_running_loop().call_soon(self.release)
+        return await future
+
+    def leave(self, request: Request) -> None:
+        """A call is no longer in flight."""
+        self.flying.pop(request.id, None)
+        self.release()
+
+    def release(self) -> None:
+        """Let go whatever may go, a call of each kind in turn."""
+        self.called = False
+        self.short = None
+        released = True
+        while released:
+            released = False
+            for key in sorted(self.queues, key=self._last_turn):
+                queue = self.queues[key]
+                if queue and self._let_go(queue):
+                    released = True
+                    self._had_turn(key)
+        if self.short is not None and not self.flying:
+            self._turn_away(self.short)
+
+    def _had_turn(self, key: tuple[str, str, str]) -> None:
+        run, _, _ = key
+        self.turns[key] = self.turns[run] = next(self.count)
+
+    def _last_turn(self, key: tuple[str, str, str]) -> tuple[int, int]:
+        """When the run had its last turn, and the kind of calls; who had none comes first."""
+        run, _, _ = key
+        return self.turns.get(run, 0), self.turns.get(key, 0)
+
+    def _let_go(self, queue: deque[Ticket]) -> bool:
+        """Take the first ticket, where its fate is clear; whether that was so."""
+        ticket = queue[0]
+        if ticket.future.done():  # who waited was cancelled
+            queue.popleft()
+            return True
+        if self._in_vain(ticket):
+            self.money.reserved.pop(ticket.request.id, None)
+            queue.popleft()
+            ticket.future.set_result(False)
+            return True
+        if not self._free(ticket.request):
+            return False
+        if not self.money.reserve(ticket.together):
+            self.short = ticket
+            return False
+        queue.popleft()
+        ticket.group.admitted = True
+        self.flying[ticket.request.id] = ticket.request
+        self.breaker(ticket.request.model).sent()
+        ticket.future.set_result(True)
+        return True
+
+    def _in_vain(self, ticket: Ticket) -> bool:
+        if self.shut or ticket.request.model in self.aside:
+            return True
+        return self.closing and not ticket.group.admitted
+
+    def _free(self, request: Request) -> bool:
+        """Whether limits, waits, breaker and an unknown price let such a call go now."""
+        stages = [call.stage for call in self.flying.values()]
+        models = {call.model for call in self.flying.values()}
+        if stages.count(request.stage) >= self.limits.get(
+            request.stage, len(stages) + 1
+        ):
+            return False
+        if self.at_once is not None and len(stages) >= self.at_once:
+            return False
+        if self.money.unknown(request.model) and request.model in models:
+            return False
+        now = self.now
+        until = max(self.held.get("", 0.0), self.held.get(request.model, 0.0))
+        return until <= now and self.breaker(request.model).may_send(now)
+
+    def _turn_away(self, ticket: Ticket) -> None:
+        """Nothing in flight can make room for it: the limit is reached."""
+        if self.stop is None:
+            self.stop = self.money.over(ticket.together)
+        if not ticket.future.done():
+            ticket.future.set_result(False)
+        self.release()
+
+    # -- what came of a call --------------------------------------------------------------------
+
+    def succeeded(self, model: str) -> None:
+        self.breaker(model).success()
+        self.waited.pop(model, None)
+        self.waited.pop("", None)
+
+    def failed(self, model: str, message: str) -> None:
+        """An error that is worth a retry; the third opening of the breaker sets the model
+        aside."""
+        breaker = self.breaker(model)
+        breaker.failure(self.now)
+        if breaker.tripped:
+            self.set_aside(
+                model,
+                "failed",
+                f"fails again and again, after pauses of {PAUSE_S:g} s too; last error: "
+                f"{message}",
+            )
+        elif breaker.state == "open":
+            self._wake(breaker.open_until)
+
+    def set_aside(self, model: str, kind: str, why: str) -> None:
+        """Ask the model no more; the others go on."""
+        self.aside.setdefault(model, Aside(kind, why))
+        self.money.give_up(model)
+        self.release()
+
+    def halt(self, stop: Stop) -> None:
+        """Send nothing more. A limit that was reached before gives way to a graver reason."""
+        if self.stop is None or self.closing or isinstance(stop, Interrupted):
+            self.stop = stop
+        self.release()
+
+    def close(self, stop: OverBudget) -> None:
+        """Begin nothing more."""
+        if self.stop is None:
+            self.stop = stop
+        self.release()
+
+    def hold(self, model: str, reading: Reading, until: str) -> None:
+        """Hold a model, because the server asks to wait, or every model, because the account
+        takes no more calls at once. It counts as no failure. `until`: the time of day."""
+        now = self.now
+        wanted = IN_FLIGHT_S if reading.wait is None else reading.wait
+        seconds = max(WAIT_MIN_S, wanted)
+        self.breaker(model).answered()
+        name = model
+        if reading.limit == "in_flight":
+            name = ""
+            if self.held.get(name, 0.0) <= now:  # those in flight together count once
+                self.at_once = max(1, (len(self.flying) + 1) // 2)
+        before = max(now, self.held.get(name, 0.0))
+        self.held[name] = max(before, now + seconds)
+        self.waited[name] += self.held[name] - before
+        if seconds > WAIT_MAX_S or self.waited[name] > WAITS_MAX_S:
+            self.halt(
+                Incomplete(
+                    f"{name or 'the server'}: {reading.reply.message}: it asks to wait "
+                    f"{seconds:.0f} s, until {until}; the same command resumes"
+                )
+            )
+        else:
+            self._wake(self.held[name])
+
+    def _wake(self, at: float) -> None:
+        asyncio.get_running_loop().call_at(at, self._woken, at)
+
+    def _woken(self, at: float) -> None:
+        """A loop may call a little early, within the resolution of its clock."""
+        if self.now < at:
+            self._wake(at)
+        else:
+            self.release()

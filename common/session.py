@@ -1,0 +1,671 @@
+"""What is asked and what follows from the answers: one value to run a study by and to verify.
+
+    runs = [Run(origin, pilot(origin))]
+    [ended] = conduct(runs, choice, settings)           # asks what is missing, writes the files
+    instrument.derive(answers).files                    # the same bytes, from the journal alone
+
+Files are made from the journal, never from the replies in hand, so a run and its verification
+can't differ. Several runs are asked together: their calls take turns, each keeps its own
+folder.
+"""
+
+import asyncio
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from itertools import product
+from typing import Any, NamedTuple
+
+from common import (
+    COMPLETE,
+    MEANING,
+    Incomplete,
+    OverBudget,
+    ProviderRefused,
+    Stop,
+    Unreadable,
+    UsageError,
+    wire,
+)
+from common.artifacts import content_of, merkle_root, sha256
+from common.ask import Asker, Clock, Study, Warmup
+from common.cli import Choice, Done, Progress, error_line, printable, wrapped
+from common.gate import Aside, Gate, Money
+from common.journal import Answers, Read, check_present, journal_file
+from common.rng import SeededRandom
+from common.runs import Origin, RunFolder, elapsed, flat, known_of
+from common.server import Catalogue, Server, public_address, refuse
+from common.shape import nearest
+from common.wire import FREE, PLAIN, Adapted, Exchange, Model, Request, run_of
+
+
+class Derived(NamedTuple):
+    """What follows from the answers: {file: content}, and facts for the manifest."""
+
+    files: Mapping[str, bytes]
+    facts: Mapping[str, Any]
+
+
+def no_warmups() -> Sequence[Warmup]:
+    return ()
+
+
+class Instrument(NamedTuple):
+    """A study of one origin.
+
+    `noun`: what a call is called. `calls`: (such a request, how many of it) for every kind of
+    call; `ids`: of every call. `derive` asks `answers` every request that it deals. `warmups`:
+    two calls for each (model, stage), before its first call.
+    """
+
+    name: str
+    noun: str
+    ids: Callable[[], Iterable[str]]
+    calls: Callable[[], Sequence[tuple[Request, int]]]
+    study: Study
+    derive: Callable[[Answers], Derived]
+    warmups: Callable[[], Sequence[Warmup]] = no_warmups
+
+
+class Run(NamedTuple):
+    origin: Origin
+    instrument: Instrument
+
+
+class Ended(NamedTuple):
+    """A run after its session. `note`: why there was nothing to do, "" otherwise."""
+
+    folder: RunFolder
+    stop: Stop | None
+    note: str
+
+
+# --- a provider without a server --------------------------------------------------------------
+
+# Respondents answer from a table of functions, without network, key or cost. One is
+# `answer(request, rng) -> text` or `-> (text, finish_reason)`. It reads the same rendered
+# prompt as a model would; `rng` is a stream of the run's seed and the request's id, so an
+# answer depends on nothing else. Calibration instruments, not models.
+Respondent = Callable[[Request, SeededRandom], str | tuple[str, str]]
+
+
+class Simulated:
+    """Answers at once, in the thread that asks."""
+
+    answers_later = False
+    dialect = "openai"
+
+    def __init__(self, respondents: Mapping[str, Respondent], seed: int) -> None:
+        self.respondents, self.rng = respondents, SeededRandom(seed, "respondent")
+
+    def check(self, models: Iterable[str]) -> None:
+        """UsageError where a respondent does not exist."""
+        for name in models:
+            if name not in self.respondents:
+                raise UsageError(
+                    f"models: no simulated respondent {name!r}; for a real model set "
+                    "OPENROUTER_API_KEY or give --base-url; "
+                    f"{nearest(name, self.respondents)}"
+                )
+
+    def model(self, name: str) -> Model:
+        return FREE
+
+    def body(self, request: Request, adapted: Adapted = PLAIN) -> dict:
+        return wire.body(request, FREE, self.dialect)
+
+    def complete(self, request: Request) -> Exchange:
+        """The respondent's text in the shape a server would send it."""
+        rng = self.rng.stream(request.id)
+        answer = self.respondents[request.model](request, rng)
+        text, finish = answer if isinstance(answer, tuple) else (answer, "stop")
+        choice = {"finish_reason": finish, "message": {"content": text}}
+        usage = {
+            "prompt_tokens": _tokens(request.texts),
+            "completion_tokens": _tokens(text),
+            "cost": 0,
+        }
+        body = {
+            "id": f"sim-{request.sha256()[:12]}",
+            "model": f"SIMULATED/{request.model}",
+            "provider": "simulated",
+            "choices": [choice],
+            "usage": usage,
+        }
+        return Exchange(200, {}, json.dumps(body))
+
+
+def _tokens(text: str) -> int:
+    """Four characters each, rounded up."""
+    return -(-len(text) // 4)
+
+
+# --- a session ---------------------------------------------------------------------------------
+
+
+class Settings(NamedTuple):
+    """How to ask, as opposed to what: nothing here changes a result but `effort` and
+    `upstream`, which the identity has too."""
+
+    name: str  # shown in the progress line
+    seed: int
+    limits: dict[str, int]  # calls at once, by stage
+    limit_usd: float
+    prices: Mapping[str, Mapping]  # dollars a million tokens, where no server tells
+    assumed_price: Mapping
+    deadline_s: float
+    respondents: Mapping[str, Respondent]
+    effort: str | None = None
+    upstream: str | None = None
+    go_on: bool = False  # also with models whose form can't be read
+    quiet: bool = False  # nothing but the result on stdout
+    nested: bool = False  # part of something larger, which speaks for it
+
+
+def models_of(requests: Iterable[Request]) -> list[str]:
+    return list(dict.fromkeys(request.model for request in requests))
+
+
+def headline(
+    choice: Choice,
+    calls: int,
+    usd: float,
+    limit: float,
+    assumed: Sequence[str],
+    tight: bool = False,
+) -> str:
+    """The first line: who answers, how many calls, what they probably cost, the limit;
+    `tight`: which does not hold what the first calls may cost at most."""
+    if choice.simulated:
+        return (
+            f"SIMULATED respondents answer: {calls} calls, $0; models do with "
+            "OPENROUTER_API_KEY"
+        )
+    guess = f" (no price known for {', '.join(assumed)}: assumed)" if assumed else ""
+    warning = " (too low to reserve the first calls)" if tight else ""
+    return printable(
+        f"{public_address(choice.address)}: {calls} calls, projected cost ${usd:.4f}"
+        f"{guess}, limit ${limit:g}{warning}"
+    )
+
+
+def conduct(
+    runs: Sequence[Run], choice: Choice, settings: Settings, clock: Any = Clock
+) -> list[Ended]:
+    """Ask what is missing of all runs together, then derive the files of each. Raises Stop
+    where nothing could begin at all."""
+    with ExitStack() as stack:
+        folders = [
+            stack.enter_context(RunFolder(run.origin, run.instrument.name))
+            for run in runs
+        ]
+        pairs = list(zip(runs, folders, strict=True))
+        left = [(run, folder) for run, folder in pairs if not folder.finished]
+        stop = None
+        if left:
+            session = Session(left, choice, settings, clock)
+            asker = session.begin()
+            asker.run([run.instrument.study for run, _ in left])
+            stop = session.end(asker)
+        ended = []
+        for run, folder in pairs:
+            if folder.journal is None:
+                ended.append(_already(folder))
+            else:
+                ended.append(_finish(run, folder, stop))
+        return ended
+
+
+def _already(folder: RunFolder) -> Ended:
+    """A run in which there was nothing to do."""
+    stop = None
+    if not trial_statuses(folder.manifest["statuses"])["ok"]:
+        stop = Unreadable("complete before, and of no model can a decision be read")
+    return Ended(folder, stop, "already complete; nothing to do")
+
+
+def untold(asker: Asker, last: bool = False) -> None:
+    """The progress of a session that is part of something larger."""
+
+
+class Session:
+    """One start of some runs: their folders are open, and what is missing is asked."""
+
+    def __init__(
+        self,
+        left: Sequence[tuple[Run, RunFolder]],
+        choice: Choice,
+        settings: Settings,
+        clock: Any,
+    ) -> None:
+        self.choice, self.settings, self.clock = choice, settings, clock
+        self.instruments = [run.instrument for run, _ in left]
+        self.folders: dict[str, RunFolder] = {}  # by the name that ids begin with
+        for run, folder in left:
+            first = next(iter(run.instrument.ids()), "")
+            self.folders[run_of(first)] = folder
+        self.limit = None if choice.simulated else settings.limit_usd
+        self.balance: float | None = None  # dollars left on the key
+        self.progress: Callable[..., None] = untold
+
+    def begin(self) -> Asker:
+        """Who asks, once it is said what; raises Stop where it must not begin."""
+        settings = self.settings
+        for folder in self.folders.values():
+            folder.begin(self.limit)
+        calls = [call for each in self.instruments for call in each.calls()]
+        reads = [
+            read
+            for folder in self.folders.values()
+            for read in folder.journal.past.read.values()
+        ]
+        left = calls_left(calls, reads)
+        names = list(dict.fromkeys(model for _, model in left))
+        provider, aside = self._provider(names)
+        warmups = self._warmups(left) if provider.answers_later else []
+        spent = math.fsum(folder.spent for folder in self.folders.values())
+        assumed = wire.as_model(settings.assumed_price)
+        money = Money(
+            self.limit,
+            assumed,
+            lambda request: (provider.model(request.model), asker.how(request)),
+            spent,
+        )
+        gate = Gate(money, settings.limits)
+        self.models = models_of(request for request, _ in calls)
+        if not settings.nested:
+            self.progress = Progress(settings.name)
+        asker = Asker(
+            provider,
+            {name: folder.journal for name, folder in self.folders.items()},
+            gate,
+            warmups,
+            go_on=settings.go_on,
+            watch=self.progress,
+            clock=self.clock,
+        )
+        asker.total = sum(count for _, count in calls)
+        for request, count in calls:
+            money.announce(request, count)
+        money.keep(left)
+        for warmup in warmups:
+            if not self._is_answered(warmup.request):
+                money.announce(warmup.request, 1)
+        for model, (kind, why) in aside.items():
+            gate.aside[model] = Aside(kind, why)
+            money.give_up(model)
+        self._check_limit(money, bool(left))
+        if not settings.nested:
+            self._say(asker, calls, sum(left.values()))
+        return asker
+
+    def end(self, asker: Asker) -> Stop | None:
+        """Why calls are left. The journals learn which models were set aside."""
+        gate = asker.gate
+        self.progress(asker, last=True)
+        for folder in self.folders.values():
+            check_present(folder.path)
+        self._note_overshoot(gate.money)
+        for name, model in sorted(asker.skipped & self._aside(gate)):
+            kind, why = gate.aside[model]
+            self.folders[name].journal.set_aside(model, kind, why, self.clock.stamp())
+        return self._ending(gate, self.models)
+
+    def _aside(self, gate: Gate) -> set[tuple[str, str]]:
+        return set(product(self.folders, gate.aside))
+
+    def _warmups(self, left: Collection[tuple[str, str]]) -> list[Warmup]:
+        """Of the kinds of calls, (stage, model), that are left."""
+        warmups = [each for made in self.instruments for each in made.warmups()]
+        return [
+            each
+            for each in warmups
+            if (each.request.prepares, each.request.model) in left
+        ]
+
+    def _is_answered(self, request: Request) -> bool:
+        """Whether an earlier start has an answer for good."""
+        return any(
+            folder.journal.answer(request) is not None
+            for folder in self.folders.values()
+        )
+
+    def _provider(self, names: Sequence[str]) -> tuple[Any, dict[str, Aside]]:
+        """(who answers, the models that its own list rules out)."""
+        if names and not self.choice.simulated:
+            return self._server(names)
+        provider = Simulated(self.settings.respondents, self.settings.seed)
+        provider.check(names)
+        return provider, {}
+
+    def _server(self, names: Sequence[str]) -> tuple[Server, dict[str, Aside]]:
+        """The client, once the server's own lists speak for the run; nothing is asked
+        before."""
+        settings = self.settings
+        prices = {name: wire.as_model(entry) for name, entry in settings.prices.items()}
+        server = Server(
+            self.choice.address,
+            self.choice.key,
+            sum(settings.limits.values()),
+            settings.deadline_s,
+            prices,
+            settings.upstream,
+        )
+        with asyncio.Runner(loop_factory=self.clock.loop) as runner:
+            catalogue = runner.run(server.preflight(names, settings.effort))
+        self.balance = catalogue.limit_remaining
+        refuse(catalogue)
+        if len(catalogue.faults) == len(names):
+            raise UsageError(f"before the first call: {_faults(catalogue)}")
+        self._tell(catalogue)
+        self._record(server, catalogue, names)
+        return server, {
+            name: Aside("refused", why) for name, why in catalogue.faults.items()
+        }
+
+    def _tell(self, catalogue: Catalogue) -> None:
+        for kind, lines in (("model", catalogue.facts), ("note", catalogue.notes)):
+            for line in lines:
+                print(f"{kind}: {printable(line)}", file=sys.stderr)
+        if catalogue.faults:
+            print(f"set aside: {printable(_faults(catalogue))}", file=sys.stderr)
+
+    def _record(
+        self, server: Server, catalogue: Catalogue, names: Sequence[str]
+    ) -> None:
+        """What was known of the models, into each manifest: verification needs it."""
+        known = {name: {"known": server.model(name)._asdict()} for name in names}
+        for folder in self.folders.values():
+            earlier = folder.unproven["provider"]
+            models = known if earlier is None else earlier["models"] | known
+            folder.record(
+                provider={
+                    "base_url": public_address(server.base_url),
+                    "dialect": server.dialect,
+                    "notes": catalogue.notes,
+                    "models": models,
+                }
+            )
+
+    def _check_limit(self, money: Money, missing: bool) -> None:
+        usd = money.projection()
+        if not missing:
+            return
+        if self.balance is not None and self.balance < usd - money.spent:
+            raise ProviderRefused(
+                f"before the first call: the key has ${self.balance:.2f} left, and "
+                f"${usd - money.spent:.2f} is projected"
+            )
+        if self.limit is not None and usd > self.limit:
+            raise OverBudget(
+                f"projected ${usd:.4f} is over the limit ${self.limit:g} before the first "
+                "call; give a higher --limit-usd, or fewer runs or models"
+            )
+
+    def _say(
+        self, asker: Asker, calls: Sequence[tuple[Request, int]], left: int
+    ) -> None:
+        """The first lines: who is asked, and how much is answered already."""
+        money = asker.gate.money
+        names = models_of(request for request, _ in calls)
+        unpriced = [name for name in names if not asker.provider.model(name).priced]
+        block = calls[0][0].block if calls else ""
+        first = [request for request, _ in calls if request.block == block]
+        tight = left > 0 and not money.fits(first)
+        usd, limit = money.projection(), self.settings.limit_usd
+        lines = [headline(self.choice, asker.total, usd, limit, unpriced, tight)]
+        answered = asker.total - left
+        if answered:
+            lines.append(
+                f"resuming: {answered} of {asker.total} calls are answered already"
+            )
+        stream = sys.stderr if self.settings.quiet else sys.stdout
+        with suppress(BrokenPipeError):  # nobody reads; the run is made all the same
+            print("\n".join(lines), file=stream, flush=True)
+
+    def _note_overshoot(self, money: Money) -> None:
+        if self.limit is not None and money.spent > self.limit:
+            print(
+                f"note: ${money.spent:.6f} was charged, more than the limit "
+                f"${self.limit:g}: a server charged more than it was told it may",
+                file=sys.stderr,
+            )
+
+    def _ending(self, gate: Gate, models: Sequence[str]) -> Stop | None:
+        """Why calls are left. With no model left, the gravest reason of all of them."""
+        if isinstance(gate.stop, OverBudget):
+            return gate.money.over([])
+        if gate.stop is not None:
+            return gate.stop
+        if not models or any(name not in gate.aside for name in models):
+            return None
+        kinds = {aside.kind for aside in gate.aside.values()}
+        lines = [f"{name}: {gate.aside[name].why}" for name in models]
+        for kind, stop in ASIDE_STOPS.items():
+            if kind in kinds:
+                return stop("; ".join(lines))
+        return None
+
+
+# The end of a session that has no model left, the gravest first.
+ASIDE_STOPS = {"refused": ProviderRefused, "failed": Incomplete, "form": Unreadable}
+
+
+def _faults(catalogue: Catalogue) -> str:
+    return "; ".join(f"{name}: {why}" for name, why in catalogue.faults.items())
+
+
+# --- what a run leaves --------------------------------------------------------------------------
+
+
+def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:
+    """Derive the run's files from its journal and close it."""
+    journal = folder.journal
+    journal.close()
+    known = None
+    if folder.unproven["provider"] is not None:
+        known = known_of(folder.identity, folder.unproven)
+    answers = Answers(journal_file(folder.path), folder.identity, known)
+    if answers.head_sha256 != journal.prev:
+        raise UsageError(
+            f"{answers.path}: not what this process wrote; it was edited while the run was "
+            "going on: restore it from a copy, or use another --run-id"
+        )
+    made = derived(run.instrument, answers)
+    ending = _ending_of(run.instrument, answers, made, stop)
+    folder.end_session(ending)
+    folder.finish(made.files, manifest_of(run, answers, made, folder.unproven))
+    return Ended(folder, ending, "")
+
+
+def _ending_of(
+    instrument: Instrument, answers: Answers, made: Derived, stop: Stop | None
+) -> Stop | None:
+    """Why the run is not complete, or cannot be read; None where it is as it should be."""
+    left = unanswered(instrument, answers)
+    if left:
+        asks = (
+            f"{instrument.noun} left: {' and '.join(left)}; the same command asks them"
+        )
+        return stop or Incomplete(asks)
+    statuses = trial_statuses(made.facts["statuses"])
+    if not statuses["ok"]:
+        return Unreadable(
+            f"complete, and of no model can a decision be read: {_commonest(statuses)}; "
+            "--examples 4 or --effort low may help"
+        )
+    return None
+
+
+def trial_statuses(statuses: Mapping[str, Any]) -> Counter[str]:
+    """{how trials were read: how many}, of what an instrument counts: decisions where there are
+    any. Those that are "ok" have a decision, or an answer where none is asked for."""
+    counts: Counter[str] = Counter()
+    for name, count in flat(statuses.get("decision", statuses)).items():
+        counts[name.split(".")[-1]] += count
+    return counts
+
+
+def aside_lines(answers: Answers) -> list[str]:
+    """A line for each model that was set aside."""
+    return [
+        f"set aside: {model}: {why}" for model, (_, why) in answers.set_aside.items()
+    ]
+
+
+def _commonest(statuses: Mapping[str, int]) -> str:
+    """ "40 of 40 answers are empty"."""
+    most = max(statuses, key=statuses.get)
+    return f"{statuses[most]} of {sum(statuses.values())} answers are {most}"
+
+
+def manifest_of(
+    run: Run, answers: Answers, made: Derived, unproven: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The manifest of a run after a session: what follows from its journal, and `unproven`."""
+    lost = answers.lost_usd + unproven.get("lost_usd", 0.0)
+    left = unanswered(run.instrument, answers)
+    return {
+        "artifact": run.instrument.name,
+        "identity": run.origin.identity,
+        "state": "incomplete" if left else "complete",
+        "stamp": "SIMULATED" if answers.simulated else None,
+        "cost": {"spent_usd": answers.charged_usd + lost, "lost_usd": lost},
+        "journal": {"head_sha256": answers.head_sha256, "attempts": answers.attempts},
+        "files": {
+            name: sha256(content_of(name, made.files[name])) for name in made.files
+        },
+        "unproven": unproven,
+        **made.facts,
+    }
+
+
+def calls_left(
+    calls: Iterable[tuple[Request, int]], reads: Iterable[Read]
+) -> Counter[tuple[str, str]]:
+    """{(stage, model): how many calls have no answer for good}."""
+    left: Counter[tuple[str, str]] = Counter()
+    for request, count in calls:
+        left[request.stage, request.model] += count
+    for read in reads:
+        if read.for_good:
+            left[read.stage, read.model] -= 1
+    return +left
+
+
+def unanswered(instrument: Instrument, answers: Answers) -> list[str]:
+    """What the next start asks: "2 failed", "5 not asked"; empty where nothing. Of a model
+    that was set aside nothing is left, but a run needs one that was not."""
+    calls = instrument.calls()
+    models = set(models_of(request for request, _ in calls))
+    kept = models - answers.set_aside.keys()
+    left = calls_left(calls, answers.read.values())
+    failed = sum(not read.for_good for read in answers.trials() if read.model in kept)
+    not_asked = sum(left[kind] for kind in left if kind[1] in kept) - failed
+    lines = []
+    if failed:
+        lines.append(f"{failed} failed")
+    if not_asked:
+        lines.append(f"{not_asked} not asked")
+    if models and not kept:
+        lines.append("every model was set aside")
+    return lines
+
+
+def derived(instrument: Instrument, answers: Answers) -> Derived:
+    """Files and facts of a run; no file where nothing was answered."""
+    made = instrument.derive(answers)
+    for warmup in instrument.warmups():
+        if warmup.request.id in answers.tries:
+            answers(warmup.request)
+    served = [
+        {
+            "model": answer.model,
+            "served": answer.reply.served_model,
+            "upstream": answer.reply.provider,
+        }
+        for answer in answers.answered()
+    ]
+    facts = {
+        "simulated": answers.simulated,
+        "retries": answers.repeated,
+        "waits": answers.waits,
+        "errors": answers.errors,
+        "outcomes": dict(sorted(answers.outcomes(instrument.ids()).items())),
+        "merkle_root": merkle_root(answers.leaves()),
+        "served": tallied(served, "model", "served"),
+        "upstreams": tallied(served, "model", "upstream"),
+        "adapted": adapted_facts(answers),
+        "set_aside": {model: why for model, (_, why) in answers.set_aside.items()},
+    }
+    files = made.files if served else {}
+    return Derived(files, facts | dict(made.facts))
+
+
+def adapted_facts(answers: Answers) -> dict[str, dict[str, Any]]:
+    """{model: {stage: how it is asked otherwise than by default}}."""
+    out: dict[str, dict[str, Any]] = {}
+    for (model, stage), adapted in sorted(answers.adapted.items()):
+        ways: dict[str, Any] = {}
+        if adapted.left_out:
+            ways["left_out"] = list(adapted.left_out)
+        if adapted.limit:
+            ways["limit"] = adapted.limit
+        if adapted.room:
+            ways["room"] = adapted.room
+        if ways:
+            out.setdefault(model, {})[stage] = ways
+    return out
+
+
+def tallied(rows: Iterable[Mapping[str, Any]], *fields: str) -> dict:
+    """Nested counts: {model: {served: n}} for ("model", "served_model")."""
+    tree: dict = {}
+    for row in rows:
+        *places, last = [str(row[field]) for field in fields]
+        node = tree
+        for place in places:
+            node = node.setdefault(place, {})
+        node[last] = node.get(last, 0) + 1
+    return _in_order(tree)
+
+
+def _in_order(tree: Any) -> Any:
+    if not isinstance(tree, dict):
+        return tree
+    return {key: _in_order(tree[key]) for key in sorted(tree)}
+
+
+def last_words(
+    ended: Ended,
+    *facts: str,
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
+    **more: Any,
+) -> Done:
+    """What a script says at the end of a run; `facts`: keys of the manifest that --json has
+    too."""
+    code = COMPLETE if ended.stop is None else ended.stop.code
+    manifest = ended.folder.manifest
+    result = {
+        "run": str(ended.folder.path),
+        "elapsed_s": elapsed(manifest),
+        **{key: manifest[key] for key in ("state", "simulated", *facts)},
+        "cost_usd": manifest["cost"]["spent_usd"],
+        "files": sorted(manifest["files"]),
+        **more,
+    }
+    aside = [
+        f"set aside: {model}: {why}"
+        for model, why in manifest.get("set_aside", {}).items()
+    ]
+    text = [
+        *before,
+        *map(wrapped, aside),
+        f"{ended.folder.path}: {ended.note or MEANING[code]}",
+        *after,
+    ]
+    return Done(code, result, "\n".join(text), error=error_line(ended.stop))

@@ -1,0 +1,168 @@
+"""Any model, as people have it: who is asked and how, what the warm-up learns, what it costs."""
+
+import gzip
+import json
+from functools import partial
+
+import pytest
+from conftest import run_in
+
+from common import cli as house
+from common.journal import entries, journal_file
+
+PRICED = {"pricing": {"prompt": "0.000001", "completion": "0.000004"}}
+PARAMETERS = ["max_completion_tokens", "temperature", "seed"]
+NO_FORM = ["I would rather wait and see what they do."]
+
+
+@pytest.fixture
+def pilot(cli, double):
+    """pilot(flags…) runs a pilot of a block for model m against the double."""
+    flags = ("--base-url", double.url, "--out", "o", "--models", "m", "--runs", 1)
+    return partial(cli, "run_pilot.py", *flags)
+
+
+def manifest(folder):
+    return json.loads((run_in(folder / "o") / "manifest.json").read_text())
+
+
+def sent(double):
+    return [call["sent"] for call in double.ledger()["requests"]]
+
+
+# --- who is asked ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def env_file(monkeypatch, tmp_path):
+    """env_file(text) puts a .env beside the scripts."""
+    monkeypatch.setattr(house, "ROOT", tmp_path / "house")
+    (tmp_path / "house").mkdir()
+    return (tmp_path / "house" / ".env").write_text
+
+
+@pytest.mark.parametrize("line", ["{}", "export {}", "  {} "])
+def test_a_dot_env_may_hold_the_address(cli, double, env_file, line):
+    env_file(line.format(f"OPENROUTER_BASE_URL={double.url}"))
+    run = cli("run_pilot.py", "--models", "double/a", "--runs", 1)
+    assert run.returncode == 0, run.stderr
+    assert {body["model"] for body in sent(double)} == {"double/a"}
+
+
+@pytest.mark.parametrize("name", ["OPENROUTER_BASE_ULR", "OPENROUTER_MODEL"])
+def test_another_name_in_a_dot_env_is_wrong_usage_in_a_line(
+    cli, double, env_file, tmp_path, name
+):
+    env_file(f"# mine\nOPENROUTER_BASE_URL={double.url}\n{name}=sk-or-v1-secret0123\n")
+    run = cli("run_pilot.py", "--models", "double/a", "--out", "o")
+    assert run.returncode == 2 and run.stderr.count("\n") == 1
+    assert f".env line 3: {name}: no such setting; " in run.stderr
+    assert "OPENROUTER_" in run.stderr.partition("no such setting")[2]
+    assert "secret0123" not in run.stdout + run.stderr
+    assert sent(double) == [] and not (tmp_path / "o").exists()
+
+
+# --- how it is asked ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ((), {"temperature": 0.7}),
+        (("--temperature", "default"), {}),
+        (("--temperature", "1"), {"temperature": 1.0}),
+        (("--effort", "default"), {"temperature": 0.7}),
+        (
+            ("--effort", "low"),
+            {"temperature": 0.7, "reasoning": {"effort": "low"}},
+        ),
+    ],
+)
+def test_temperature_and_effort_are_sent_as_asked_for_and_by_default_no_effort(
+    pilot, double, flags, expected
+):
+    double.script(
+        models={"m": PRICED | {"supported_parameters": [*PARAMETERS, "reasoning"]}}
+    )
+    assert pilot(*flags).returncode == 0
+    bodies = sent(double)
+    names = ("temperature", "reasoning", "reasoning_effort")
+    kept = [{name: body[name] for name in names if name in body} for body in bodies]
+    assert kept == [expected] * 6
+
+
+def test_the_defaults_of_a_file_give_way_to_the_flags(pilot, double, tmp_path):
+    (tmp_path / "my.json").write_text('{"reasoning_effort": "high", "temperature": 1}')
+    double.script(
+        models={"m": PRICED | {"supported_parameters": [*PARAMETERS, "reasoning"]}}
+    )
+    assert pilot("--config", "my.json").returncode == 0
+    assert sent(double)[0]["reasoning"] == {"effort": "high"}
+    double.script(
+        models={"m": PRICED | {"supported_parameters": [*PARAMETERS, "reasoning"]}}
+    )
+    flags = ("--effort", "default", "--temperature", "default")
+    assert pilot("--config", "my.json", *flags).returncode == 0
+    assert not {"reasoning", "temperature"} & sent(double)[0].keys()
+
+
+# --- the warm-up -------------------------------------------------------------------------------
+
+
+def test_warm_up_calls_are_journalled_and_charged_and_are_no_trials(
+    pilot, cli, double, tmp_path
+):
+    double.script(models={"m": PRICED})
+    run = pilot()
+    assert run.returncode == 0 and run.stdout.startswith(
+        "http://loopback/api/v1: 4 calls"
+    )
+    folder = run_in(tmp_path / "o")
+    lines = [entry for entry, _, _ in entries(journal_file(folder))]
+    asked = [line["id"] for line in lines if "stage" in line]
+    assert asked[:2] == ["warmup/m/decision/1", "warmup/m/decision/2"]
+    assert len(asked) == 6 and len(double.ledger()["requests"]) == 6
+    with gzip.open(folder / "trials.jsonl.gz") as trials:
+        ids = [json.loads(line)["id"] for line in trials]
+    assert sorted(ids) == sorted(asked[2:])
+    written = manifest(tmp_path)
+    assert written["outcomes"] == {"ok": 4} and written["journal"]["attempts"] == 6
+    billed = double.ledger()["billed_usd"]
+    assert written["cost"]["spent_usd"] == pytest.approx(billed)
+    charged = [line["charged_usd"] for line in lines if line.get("stage") == "warmup"]
+    assert all(charged)
+    assert cli("analyze.py", "--verify", "o").returncode == 0
+
+
+def test_a_study_of_which_no_decision_can_be_read_ends_with_6_and_says_what_is_common(
+    pilot, double, tmp_path
+):
+    double.script(models={"m": PRICED}, says=NO_FORM)
+    run = pilot()  # the warm-up stops it
+    assert run.returncode == 6 and len(double.ledger()["requests"]) == 2
+    assert "I would rather wait" in run.stderr and "--go-on" in run.stderr
+    assert list(manifest(tmp_path)["set_aside"]) == ["m"]
+    double.script(models={"m": PRICED}, says=NO_FORM)
+    run = pilot("--go-on")
+    assert run.returncode == 6, run.stderr
+    assert "4 of 4 answers are unreadable" in run.stderr
+    assert "--examples 4" in run.stderr
+    again = pilot()
+    assert again.returncode == 6 and "already complete" in again.stdout
+
+
+# --- what it costs -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", ["0", "0.000001"])
+@pytest.mark.parametrize("catalogue", [True, False])
+def test_a_server_of_this_machine_without_prices_costs_nothing_whatever_the_limit(
+    pilot, cli, double, tmp_path, limit, catalogue
+):
+    double.script(models={"m": {}}, catalogue=catalogue, show_cost=False)
+    run = pilot("--limit-usd", limit)
+    assert run.returncode == 0, run.stderr
+    assert "projected cost $0.0000" in run.stdout and "assumed" not in run.stdout
+    assert "m: of this machine, without a price: costs nothing" in run.stderr
+    assert manifest(tmp_path)["cost"]["spent_usd"] == 0
+    assert cli("analyze.py", "--verify", "o").returncode == 0

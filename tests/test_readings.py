@@ -1,0 +1,287 @@
+"""Which line the decisions of a study stood on, and what is said first of all where many are lost.
+
+The double answers as it is told; simulated respondents lose what their names say.
+"""
+
+import gzip
+import json
+import re
+from html import unescape
+from statistics import mean
+
+import pytest
+from conftest import run_in
+
+CLEAN = "Decision: {choice}\nRationale: It suits us."
+THOUGHT = (
+    "<think>\nLet me see.\n</think>\n\nDecision: {choice}\nRationale: It suits us."
+)
+CHATTY = (
+    "Sure! Here is my entry:\n\n**Decision:** {choice}\n**Rationale:** It suits us."
+)
+VAGUE = (
+    "We </p><script>alert(1)</script>\x1b[31m \u202e will `wait`.\nCounsel is asked."
+)
+UNENDING = "<think>\nOkay, so the notice says that both entries are due at 11:00."
+UNSAID = "<think>\nI will file late.\n</think>\n"
+REFUSAL = "I'm sorry, but I can't help with that request."
+
+
+@pytest.fixture
+def pilot(cli, double, tmp_path):
+    """pilot(texts, flags…) → (the finished process, the run's folder)."""
+
+    def run(says, *flags, **setup):
+        double.script(says=list(says), **setup)
+        where = ("--base-url", double.url, "--models", "double/a", "--out", "o")
+        done = cli("run_pilot.py", *where, "--runs", 12, "--go-on", *flags)
+        return done, run_in(tmp_path / "o")
+
+    return run
+
+
+def rows_of(folder):
+    lines = gzip.decompress((folder / "trials.jsonl.gz").read_bytes()).splitlines()
+    return list(map(json.loads, lines))
+
+
+def analysis(folder):
+    return json.loads((folder / "pilot-analysis.json").read_bytes())
+
+
+def body(folder):
+    """The page below its title: what stands there first."""
+    return (folder / "report.html").read_text("utf-8").partition("</h1>")[2]
+
+
+def words(html):
+    return " ".join(unescape(re.sub("<[^>]*>", " ", html)).split())
+
+
+def said_first(done):
+    """What stands on the terminal below the line that says who answers."""
+    return done.stdout.partition("\n")[2]
+
+
+# --- on which line --------------------------------------------------------------------------------
+
+
+def test_each_row_says_where_its_decision_was_read(pilot):
+    done, folder = pilot([CLEAN, THOUGHT, CHATTY])
+    rows = rows_of(folder)
+    assert done.returncode == 0 and {row["status"] for row in rows} == {"ok"}
+    begins = {"line": "Decision", "think": "<think>", "only": "Sure!"}
+    assert {row["read_from"] for row in rows} == {*begins}
+    for row in rows:
+        assert row["text"].startswith(begins[row["read_from"]])
+    head, *lines = (folder / "trials.csv").read_text("utf-8").splitlines()
+    assert "read_from" in head.split(",") and any(",think," in line for line in lines)
+
+
+def by_hand(rows):
+    """Cooperation with symmetry and cue − neither: mean over the bulletins that have both, each
+    decision not on the first line left out."""
+    values = []
+    for bulletin in sorted({row["bulletin"] for row in rows}):
+        shares = {}
+        for cell in ("HP", "LA"):
+            shares[cell] = [
+                row["cooperates"]
+                for row in rows
+                if (row["bulletin"], row["cell"], row["read_from"])
+                == (bulletin, cell, "line")
+            ]
+        if shares["HP"] and shares["LA"]:
+            values.append(mean(shares["HP"]) - mean(shares["LA"]))
+    return mean(values)
+
+
+def points(contrast):
+    return f"{100 * contrast['value']:+.1f} (".replace("-", "−").replace("+0.0", "0.0")
+
+
+def said_of(read, of):
+    return f"First line alone: {100 * read / of:.1f}% read; "
+
+
+def test_the_share_on_the_first_line_and_its_contrast_stand_everywhere(pilot):
+    done, folder = pilot(
+        [CLEAN, CLEAN, CLEAN, CHATTY, THOUGHT], "--runs", 10, "--seed", 7
+    )
+    rows, out = rows_of(folder), analysis(folder)
+    first = out["first_line"]
+    read = sum(row["read_from"] == "line" for row in rows)
+    assert 0 < read < 40 == len(rows)
+    assert (first["read"], first["of"]) == (read, 40)
+    contrast = first["contrasts"]["double/a"]
+    whole = out["2x2"]["by_model"]["double/a"]["contrasts"]["HP-LA"]
+    assert contrast["value"] == pytest.approx(by_hand(rows))
+    assert contrast["value"] != whole["value"]
+    assert (
+        contrast["bounds"]["low"] < contrast["value"]
+    )  # what stands elsewhere is missing
+    said = f"{said_of(read, 40)}symmetry + cue − neither {points(contrast)}"
+    summary = (folder / "pilot-summary.md").read_text("utf-8")
+    for text in (done.stdout, summary, words(body(folder))):
+        assert said in " ".join(text.split())
+
+
+def test_where_all_is_read_on_the_first_line_the_contrast_is_the_study_s(pilot):
+    done, folder = pilot([CLEAN])
+    out = analysis(folder)
+    shown = out["2x2"]["by_model"]["double/a"]["contrasts"]["HP-LA"]
+    assert out["first_line"]["contrasts"] == {"double/a": shown}
+    [line] = [line for line in done.stdout.splitlines() if "First line" in line]
+    assert line.startswith(said_of(48, 48)) and len(line) <= 80
+    assert "missing" not in done.stdout and out["losses"] == {}
+
+
+def test_of_several_models_each_has_its_contrast(pilot):
+    flags = ("--design", "twin", "--runs", 1, "--models", "double/a,double/b")
+    done, folder = pilot([CLEAN, CHATTY], *flags)
+    contrasts = analysis(folder)["first_line"]["contrasts"]
+    assert [*contrasts] == ["double/a", "double/b"]
+    for model, contrast in contrasts.items():
+        assert contrast["label"] == "own copy − another model"
+        assert f"; {model} {points(contrast)}" in " ".join(done.stdout.split())
+
+
+def test_an_unfinished_study_has_no_contrast(pilot):
+    broken = {"fault": "500", "skip": 12}
+    done, folder = pilot([CLEAN], "--concurrency", 1, faults=[broken])
+    first = analysis(folder)["first_line"]
+    assert done.returncode == 3 and first["contrasts"] == {}
+    assert f"{said_of(first['read'], 48)[:-2]}." in done.stdout
+
+
+def test_a_tournament_says_it_of_its_first_encounters(live, double, tmp_path):
+    double.script(says=[CLEAN, CHATTY])
+    done = live(
+        double,
+        "--agents",
+        4,
+        "--rounds",
+        2,
+        "--out",
+        "o",
+        "--analyze",
+        "--toggle",
+        "H=low",
+    )
+    folder = run_in(tmp_path / "o")
+    games = [
+        game
+        for path in sorted(folder.glob("round_*_games.json"))
+        for game in json.loads(path.read_bytes())["games"]
+    ]
+    answers = [
+        answer
+        for game in games
+        if game["first_encounter"]
+        for answer in game["answers"].values()
+    ]
+    read = sum(answer["read_from"] == "line" for answer in answers)
+    assert {answer["read_from"] for answer in answers} == {"line", "only"}
+    out = json.loads((folder / "acausal-analysis.json").read_bytes())
+    assert (out["first_line"]["read"], out["first_line"]["of"]) == (read, len(answers))
+    [contrast] = out["first_line"]["contrasts"].values()
+    assert f"{said_of(read, len(answers))}{contrast['label']}" in done.stdout
+    decisions = (folder / "exports/decisions.csv").read_text("utf-8").splitlines()
+    assert "read_from" in decisions[0].split(",")
+
+
+# --- what was lost --------------------------------------------------------------------------------
+
+
+def test_what_was_lost_is_said_first_of_all_with_an_answer_and_a_command(pilot):
+    done, folder = pilot([VAGUE])
+    said = "double/a: 48 of 48 decisions are missing; unreadable: 48 (100%)"
+    assert said_first(done).startswith(said)
+    assert "--examples 4" in done.stdout.partition("\nopen")[0]
+    assert not re.search("[\x1b\u202e]", done.stdout)
+    page, summary = body(folder), (folder / "pilot-summary.md").read_text("utf-8")
+    assert words(page).startswith(said) and "--examples 4" in words(page)[:600]
+    assert "[U+001B]" in words(page)[:600] and "<script>alert" not in page
+    assert summary.split("\n\n")[1].startswith(said)
+    [(model, sentence)] = analysis(folder)["losses"].items()
+    assert model == "double/a" and f"begins “{VAGUE}”. What may help" in sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "advice"),
+    [
+        (UNENDING, "truncated", "--effort low"),
+        (UNSAID, "empty", "--effort low"),
+        (REFUSAL, "refused", "nothing to change"),
+        ("Decision: [COORDINATE|PREEMPT]", None, "--examples 4"),
+    ],
+)
+def test_the_advice_goes_by_the_commonest_status(pilot, text, status, advice):
+    done, _ = pilot([text, text, text, CLEAN])
+    first = " ".join(done.stdout.partition("Not evaluable")[0].split())
+    assert advice in first and " ".join(text.split())[:60] in first
+    assert status is None or f"missing; {status}: " in first
+    assert len(done.stdout.splitlines()) <= 16
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_a_study_with_worked_examples_is_not_told_to_show_them(pilot):
+    done, _ = pilot([VAGUE], "--examples", 4)
+    assert "--examples" not in done.stdout and "--effort low" in done.stdout
+
+
+def test_an_answer_is_cut_at_200_characters(pilot):
+    done, _ = pilot(["We wait. " * 100])
+    shown = re.search("begins “(.*?)”", done.stdout, re.S)[1]
+    assert " ".join(shown.split()) == ("We wait. " * 100)[:200]
+
+
+def test_what_was_not_answered_is_asked_again(pilot):
+    done, _ = pilot([CLEAN], "--concurrency", 1, faults=[{"fault": "500", "skip": 12}])
+    first = " ".join(said_first(done).partition("INCOMPLETE")[0].split())
+    assert first.startswith("double/a: ") and "The same command asks again." in first
+
+
+def test_a_block_is_an_outcome(pilot):
+    done, _ = pilot([CLEAN], faults=[{"fault": "content-filter"}])
+    first = " ".join(said_first(done).split())
+    assert "; blocked: 48 (100%)" in first and "nothing to change" in first
+
+
+def test_only_the_model_that_lost_over_a_tenth_is_named(cli, tmp_path):
+    models = "sim-coin,sim-truncating"
+    done = cli("run_pilot.py", "--runs", 40, "--out", "o", "--models", models)
+    assert said_first(done).startswith("sim-truncating: ")
+    folder = run_in(tmp_path / "o")
+    cut = [row for row in rows_of(folder) if row["status"] == "truncated"]
+    assert {row["model"] for row in cut} == {"sim-truncating"}
+    [sentence] = analysis(folder)["losses"].values()
+    assert f"; truncated: {len(cut)} (" in sentence and " of 160 " in sentence
+    assert f"begins “{cut[0]['text']}”" in sentence
+
+
+def test_a_tournament_s_losses_are_said_first_too(live, double, tmp_path):
+    double.script(says=[VAGUE])
+    done = live(
+        double, "--agents", 4, "--rounds", 2, "--out", "o", "--analyze", "--go-on"
+    )
+    folder = run_in(tmp_path / "o")
+    said = "double/a: 72 of 72 decisions are missing; unreadable: 72 (100%)"
+    assert said in done.stdout and words(body(folder)).startswith(said)
+    assert "run_pilot.py" in words(body(folder))[:700]
+
+
+# --- no empty plot ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("design", ["2x2", "lever", "mechanism", "twin"])
+def test_where_nothing_can_be_read_there_is_no_plot(pilot, design):
+    size = ("--runs", 6) if design == "2x2" else ("--runs", 1, "--bulletins", 6)
+    _, folder = pilot([VAGUE], "--design", design, *size)
+    assert "<svg" not in body(folder)
+
+
+def test_a_tournament_without_a_readable_decision_has_no_plot(live, double, tmp_path):
+    double.script(says=[VAGUE])
+    live(double, "--agents", 4, "--rounds", 2, "--out", "o", "--analyze", "--go-on")
+    assert "<svg" not in body(run_in(tmp_path / "o"))

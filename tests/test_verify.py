@@ -1,0 +1,322 @@
+"""`analyze.py --verify` on what the scripts write, as a user meets it: whole, cut, mixed, moved.
+
+What is changed inside a run's folder: reliability/test_tampering.py.
+"""
+
+import json
+import shutil
+
+import pytest
+from conftest import ROOT, edit, ended
+
+EXAMPLES = ROOT / "results" / "examples"
+PLAN = "run_tournament.py --agents 2 --rounds 1 --models sim-coin --out results/plans"
+PILOT = "run_pilot.py --models sim-coin --runs 1 --out results/pilots"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A plan of 16 runs, one of four from a user's file, and two one-shot studies."""
+    out = tmp_path_factory.mktemp("made")
+    cells = [{"toggles": {"S": s, "C": c}} for s, c in CELLS]
+    (out / "mine.json").write_text(json.dumps({"name": "mine", "runs": cells}))
+    (out / "other.json").write_text(json.dumps({"tells": "ablated"}))
+    for command in (
+        f"{PLAN} --plan exploratory --seeds 7",
+        f"{PLAN} --plan mine.json --analyze",
+        f"{PLAN} --plan 2x2 --seeds 7 --config other.json",
+        f"{PILOT} --run-id one",
+        f"{PILOT} --run-id two --seed 43",
+    ):
+        done = ended(out, *command.split())
+        assert done.returncode == 0, done.stderr
+    return out
+
+
+CELLS = [(s, c) for s in ("high", "low") for c in ("present", "absent")]
+PLANS = [("exploratory-s7*", 16), ("mine-s42*", 4), ("2x2-s7*", 4)]
+
+
+@pytest.fixture
+def here(made, tmp_path):
+    """The folder `results` of a copy."""
+    shutil.copytree(made, tmp_path / "here")
+    return tmp_path / "here/results"
+
+
+def verified(folder, *flags):
+    """(exit code, stdout, stderr), of the folder as one names it who stands beside it."""
+    done = ended(folder.parent, "analyze.py", "--verify", *flags, folder.name)
+    return done.returncode, done.stdout, done.stderr
+
+
+# --- which runs belong to a study --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("pattern", "size"), PLANS)
+def test_runs_that_were_taken_away_with_their_names_are_named(here, pattern, size):
+    [folder] = here.glob(f"plans/{pattern}")
+    runs = sorted(path.parent for path in folder.glob("*/manifest.json"))
+    gone, left = runs[: size // 4], runs[size // 4 :]
+    for run in gone:
+        shutil.rmtree(run)
+    names = [run.name for run in left]
+    edit(folder, lambda plan: plan.update(runs=names), "plan.json")
+    assert ended(here, "analyze.py", folder).returncode == 0
+    code, said, _ = verified(folder)
+    assert len(runs) == size and code == 2, said
+    assert f"{len(gone)} of {size} runs" in said
+    assert all(run.name in said for run in gone)
+    out = json.loads((folder / "acausal-analysis.json").read_text())
+    assert f"{len(gone)} of {size} runs of {folder.name}" in out["limits"][0]
+
+
+def test_a_part_of_a_plan_does_not_pass_as_a_smaller_plan(here):
+    [folder] = here.glob("plans/exploratory-s7*")
+    small = folder.rename(folder.with_name(folder.name.replace("exploratory", "2x2")))
+    runs = [path for path in small.iterdir() if path.is_dir()]
+    four = {path.name for path in runs if path.match("cvd*H.low*")}
+    for run in runs:
+        if run.name not in four:
+            shutil.rmtree(run)
+    edit(small, lambda it: it.update(plan="2x2", runs=sorted(four)), "plan.json")
+    code, said, _ = verified(small)
+    assert (len(four), code) == (4, 2) and "12 of 16 runs" in said
+
+
+def test_runs_of_a_plan_without_their_plan_are_not_called_whole(here):
+    [folder] = here.glob("plans/exploratory-s7*")
+    shutil.rmtree(min(path for path in folder.iterdir() if path.is_dir()))
+    (folder / "plan.json").unlink()
+    code, said, _ = verified(folder)
+    assert code == 2 and "plan.json: gone" in said
+
+
+# --- analyses that lie elsewhere ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        ["pilots/one", "pilots/two"],
+        ["pilots/one"],
+        ["plans/exploratory-s7*", "plans/mine-s42*"],
+        ["plans/exploratory-s7*/cvd-S.high-C.present-H.low-s7"],
+    ],
+)
+def test_what_out_wrote_is_verified_by_the_runs_that_it_names(here, runs):
+    paths = [min(here.glob(pattern)) for pattern in runs]
+    done = ended(here, "analyze.py", *paths, "--out", "both")
+    assert done.returncode == 0, done.stderr
+    code, said, errors = verified(here)
+    assert code == 0 and "both" in said, said + errors
+    page = max((here / "both").rglob("report.html"))
+    page.write_text(page.read_text().replace("SIMULATED", "MEASURED"))
+    code, said, _ = verified(here)
+    assert code == 2 and "report.html: first difference" in said
+
+
+def test_out_beside_the_runs_is_the_run_s_own_folder_and_no_other_run_s(here):
+    assert (
+        ended(here, "analyze.py", "pilots/one", "--out", "pilots").returncode
+        == verified(here / "pilots")[0]
+        == 0
+    )
+    (here / "other").mkdir()
+    shutil.copytree(here / "pilots/two", here / "other/one")
+    done = ended(here, "analyze.py", "pilots/one", "--out", "other")
+    assert done.returncode == 2 and "other/one: a run's own folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("runs", "file"),
+    [
+        (["pilots/one", "pilots/two"], "trials.csv"),
+        (["plans/mine-s42*/"], "round_1_games.json"),
+    ],
+)
+def test_an_analysis_falls_with_a_run_that_it_names(here, runs, file):
+    paths = [min(here.glob(pattern)) for pattern in runs]
+    ended(here, "analyze.py", *paths, "--out", "both")
+    named = min(here.glob(f"{runs[0]}/**/{file}"))
+    text = named.read_text()
+    named.write_text(text + "\n")
+    code, said, _ = verified(here)
+    assert code == 2 and f"{file}: first difference" in said
+    named.write_text(text)
+    assert verified(here)[0] == 0
+    shutil.rmtree(named.parent)
+    code, said, _ = verified(here)
+    assert code == 2 and f"{named.parent.name}, which is not here" in said
+
+
+def test_an_analysis_of_the_same_answers_has_the_same_bytes_at_another_time(
+    here, tmp_path
+):
+    [first] = here.glob("plans/mine-s42*")
+    command = f"{PLAN} --plan {here.parent / 'mine.json'} --analyze"
+    assert ended(tmp_path, *command.split()).returncode == 0
+    [second] = tmp_path.glob("results/plans/mine-s42*")
+    journals = {
+        folder: json.loads((min(folder.glob("cvd*")) / "manifest.json").read_text())
+        for folder in (first, second)
+    }
+    heads = {each["journal"]["head_sha256"] for each in journals.values()}
+    roots = {each["merkle_root"] for each in journals.values()}
+    assert (len(heads), len(roots)) == (2, 1)
+    for name in ("acausal-analysis.json", "acausal-summary.md", "report.html"):
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+    analysis = (first / "acausal-analysis.json").read_text()
+    assert roots.pop() in analysis and not any(head in analysis for head in heads)
+
+
+def test_a_mechanism_study_names_its_lever_study_by_answers_not_by_clock_times(
+    here, tmp_path
+):
+    for folder in (here, tmp_path):
+        for design in ("lever", "mechanism --lever lever/run"):
+            command = f"run_pilot.py --design {design} --models sim-coin --runs 1"
+            out = design.split()[0]
+            flags = f"--out {out} --run-id run"
+            done = ended(folder, *command.split(), *flags.split())
+            assert done.returncode == 0, done.stderr
+    for name in ("pilot-analysis.json", "report.html"):
+        first, second = (
+            (folder / "mechanism/run" / name).read_bytes()
+            for folder in (here, tmp_path)
+        )
+        assert first == second
+
+
+# --- what belongs to nothing -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_a_link_is_refused_in_a_line_and_listed_nowhere(here, index):
+    pilots = here / "pilots"
+    (pilots / "linked").symlink_to(pilots / "one")
+    if index:
+        done = ended(here, "analyze.py", "--index", "pilots")
+        assert done.stdout == "pilots/index.html: 2 complete\n"
+        assert "linked" not in (pilots / "index.html").read_text()
+    code, said, _ = verified(pilots)
+    [line] = [line for line in said.splitlines() if "linked" in line]
+    assert code == 2 and line.startswith("FAILED   pilots: linked: a link")
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_a_page_that_belongs_to_no_run_is_named(here, index):
+    pilots = here / "pilots"
+    if index:
+        ended(here, "analyze.py", "--index", "pilots")
+        assert verified(pilots)[0] == 0
+    (pilots / "best").mkdir()
+    shutil.copy(pilots / "one/report.html", pilots / "best/report.html")
+    code, said, _ = verified(pilots)
+    [line] = [line for line in said.splitlines() if "best" in line]
+    assert code == 2 and line.startswith("FAILED   pilots: best/report.html: ")
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["pilots", "pilots/one", "plans", "plans/mine-s42*", "plans/mine-s42*/cvd*"],
+)
+@pytest.mark.parametrize("index", [False, True])
+def test_a_stray_file_is_a_line_and_its_advice_destroys_nothing(here, place, index):
+    if index:
+        ended(here, "analyze.py", "--index", place.partition("/")[0])
+    (min(here.glob(place)) / "notes.txt").write_text("a thought")
+    code, said, errors = verified(here)
+    faults = [line for line in said.splitlines() if line.startswith("FAILED")]
+    assert code == 2 and len(faults) == 1, said + errors
+    [line] = [line for line in (said + errors).splitlines() if "notes.txt" in line]
+    assert line == faults[0] and "move it away" in line and "remove" not in line
+
+
+@pytest.mark.parametrize("place", ["pilots", "pilots/one", "plans/mine-s42*"])
+def test_what_a_file_browser_leaves_is_a_note(here, place):
+    (min(here.glob(place)) / ".DS_Store").write_bytes(b"\0\0\0\1Bud1")
+    code, said, errors = verified(here)
+    [line] = [line for line in errors.splitlines() if "DS_Store" in line]
+    assert code == 0 and line.startswith("note: ") and "DS_Store" not in said
+
+
+def test_one_fault_of_a_plan_hides_no_other_file_behind_wrong_advice(here):
+    [folder] = here.glob("plans/mine-s42*")
+    ended(here, "analyze.py", "--index", folder)
+    run = min(path for path in folder.iterdir() if path.is_dir())
+    run.rename(folder / "renamed")
+    code, said, _ = verified(folder)
+    assert code == 2 and "renamed: " in said
+    assert "exports/" not in said and "acausal-summary.md" not in said
+
+
+# --- what is printed ---------------------------------------------------------------------------
+
+
+def test_every_folder_is_a_line_and_a_last_one_counts_them(here):
+    runs = len(list(here.rglob("manifest.json")))
+    code, said, errors = verified(here)
+    *lines, last = said.splitlines()
+    assert code == 0 and len(lines) == runs + 3  # and the three plans
+    assert all(line.startswith("verified ") for line in lines)
+    every = f"{runs + 3} folders: {runs + 3} verified ({runs + 3} SIMULATED)"
+    assert last == f"{every}, 0 failed"
+    edit(min(here.glob("pilots/one")), lambda it: it.update(files={}))
+    text = here / "plans/mine-s42*/report.html"
+    min(here.glob(str(text.relative_to(here)))).write_text("<p>100%")
+    code, said, errors = verified(here)
+    last = said.splitlines()[-1]
+    assert code == 2 and f": {runs + 1} verified" in last
+    assert last.endswith(", 2 failed") and "2 of" in errors
+
+
+def test_code_that_has_changed_is_one_note_at_the_end(here):
+    for path in here.rglob("manifest.json"):
+        edit(
+            path.parent,
+            lambda manifest: manifest["unproven"]["code"].update(
+                {"analyze.py": "0" * 64}
+            ),
+        )
+    _, said, errors = verified(here / "pilots")
+    notes = [line for line in errors.splitlines() if "code has changed" in line]
+    assert len(notes) == 1 and "code has changed" not in said
+
+
+def test_of_a_single_run_what_is_to_be_published_is_printed_and_of_all_in_json(here):
+    run = here / "pilots/one"
+    manifest = json.loads((run / "manifest.json").read_text())
+    head, root = manifest["journal"]["head_sha256"], manifest["merkle_root"]
+    _, said, _ = verified(run)
+    assert f"root {root}" in said and f"head {head}" in said
+    _, said, _ = verified(here / "pilots")
+    assert root not in said and head not in said
+    _, said, _ = verified(here / "pilots", "--json")
+    one, _ = json.loads(said)["runs"]
+    assert (one["root"], one["head_sha256"]) == (root, head)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b'"state": ', b'"status": 1,\n  "state": ', "unknown key 'status'"),
+        (b'"state": ', b'"state": "incomplete",\n  "state": ', "'state' stands twice"),
+        (b'"seed": ', b'"seed": 1,\n "seed": ', "'seed' stands twice"),
+    ],
+)
+def test_a_key_of_a_manifest_that_is_unknown_or_stands_twice_is_a_fault(
+    here, old, new, words
+):
+    path = here / "pilots/one/manifest.json"
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+    code, said, _ = verified(here / "pilots/one")
+    assert code == 2 and words in said
+
+
+def test_the_committed_examples_are_verified_with_a_line_each():
+    done = ended(ROOT, "analyze.py", "--verify", "results/examples")
+    folders = [path.parent for path in EXAMPLES.rglob("manifest.json")]
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(folders) + 2 + 1  # a plan, a calibration; the count

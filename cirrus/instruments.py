@@ -171,7 +171,7 @@ def pilot(origin: Origin) -> Instrument:
     return Instrument(
         "pilot",
         "trials",
-        lambda: [request.id for request in requests()],
+        lambda: {request.id: [request.model] for request in requests()},
         lambda: [(request, 1) for request in requests()],
         asked_in_order,
         derive,
@@ -369,7 +369,7 @@ def adjudication(origin: Origin) -> Instrument:
     return Instrument(
         "adjudication",
         "ratings",
-        lambda: [request.id for request in requests()],
+        lambda: {request.id: [request.model] for request in requests()},
         lambda: [(request, 1) for request in requests()],
         rate,
         derive,

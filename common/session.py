@@ -57,13 +57,13 @@ class Instrument(NamedTuple):
     """A study of one origin.
 
     `noun`: what a call is called. `calls`: (such a request, how many of it) for every kind of
-    call; `ids`: of every call. `derive` asks `answers` every request that it deals. `warmups`:
+    call; `ids`: {id of every call: the models without which it can't be asked}. `derive` asks `answers` every request that it deals. `warmups`:
     two calls for each (model, stage), before its first call.
     """
 
     name: str
     noun: str
-    ids: Callable[[], Iterable[str]]
+    ids: Callable[[], Mapping[str, Collection[str]]]
     calls: Callable[[], Sequence[tuple[Request, int]]]
     study: Study
     derive: Callable[[Answers], Derived]
@@ -518,6 +518,8 @@ def aside_lines(answers: Answers) -> list[str]:
 
 def _commonest(statuses: Mapping[str, int]) -> str:
     """ "40 of 40 answers are empty"."""
+    if not statuses:
+        return "the models that are left were asked for none"
     most = max(statuses, key=statuses.get)
     return f"{statuses[most]} of {sum(statuses.values())} answers are {most}"
 
@@ -557,22 +559,26 @@ def calls_left(
 
 
 def unanswered(instrument: Instrument, answers: Answers) -> list[str]:
-    """What the next start asks: "2 failed", "5 not asked"; empty where nothing. Of a model
-    that was set aside nothing is left, but a run needs one that was not."""
-    calls = instrument.calls()
-    models = set(models_of(request for request, _ in calls))
-    kept = models - answers.set_aside.keys()
-    left = calls_left(calls, answers.read.values())
-    failed = sum(not read.for_good for read in answers.trials() if read.model in kept)
-    not_asked = sum(left[kind] for kind in left if kind[1] in kept) - failed
-    lines = []
+    """What the next start asks: "2 failed", "5 not asked"; empty where nothing. What needs a
+    model that was set aside is not left, but a run needs a model that was not."""
+    failed, not_asked = 0, 0
+    for name, models in instrument.ids().items():
+        if answers.set_aside.keys() & models:
+            continue
+        answer = answers.read.get(name)
+        if answer is None:
+            not_asked += 1
+        elif not answer.for_good:
+            failed += 1
+    left = []
     if failed:
-        lines.append(f"{failed} failed")
+        left.append(f"{failed} failed")
     if not_asked:
-        lines.append(f"{not_asked} not asked")
-    if models and not kept:
-        lines.append("every model was set aside")
-    return lines
+        left.append(f"{not_asked} not asked")
+    models = models_of(call for call, _ in instrument.calls())
+    if models and answers.set_aside.keys() >= set(models):
+        left.append("every model was set aside")
+    return left
 
 
 def derived(instrument: Instrument, answers: Answers) -> Derived:

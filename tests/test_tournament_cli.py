@@ -24,7 +24,6 @@ from tournaments import (
 
 from cirrus.ask.design import design
 from common.journal import entries
-from common.wire import WARMUP
 from run_tournament import runs_of_plan
 
 RUN = "cvd-S.high-C.present-H.high-s42"
@@ -210,18 +209,53 @@ def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
 def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
     double.script(latency_s=0.005)
     assert live(double, "--plan", "ablation", *SMALL).returncode == 0
-    run_of = {
-        entry["request"]["seed"]: path.parent.name
-        for path in run_in(tmp_path / "results/acausal").glob("*/journal.jsonl.gz")
-        for entry, _, _ in entries(path)
-        if entry.get("stage", WARMUP) != WARMUP
-    }
-    seeds = [call["seed"] for call in double.ledger()["requests"]]
-    order = [run_of[seed] for seed in seeds if seed in run_of]
+    run_of = {}
+    for path in run_in(tmp_path / "results/acausal").glob("*/journal.jsonl.gz"):
+        for entry, _, _ in entries(path):
+            if "request" in entry and entry["stage"] != "warmup":
+                run_of[entry["request"]["seed"]] = path.parent.name
+    asked = [call["seed"] for call in double.ledger()["requests"]]
+    order = [run_of[seed] for seed in asked if seed in run_of]
     assert len(order) == 16 * 2 * (3 + 18)
+    assert len(asked) - len(order) == 16 * 2 * 2  # runs, stages, two calls to warm up
     for name in set(order):  # run after run, the first run's calls would lie at 0.06
         places = [at for at, run in enumerate(order) if run == name]
         assert 0.42 < sum(places) / len(places) / len(order) < 0.58
+
+
+@pytest.mark.parametrize(
+    ("flags", "strategists", "deciders"),
+    [
+        (("--models", "double/a,double/b"), "ab", "ab"),
+        (("--models", "double/a", "--strategy-models", "double/b,double/d"), "bd", "a"),
+    ],
+)
+def test_only_the_models_that_are_named_are_asked(
+    cli, double, flags, strategists, deciders
+):
+    command = (SCRIPT, "--base-url", double.url, "--agents", 4, "--rounds", 1)
+    assert cli(*command, *flags).returncode == 0
+    asked = {"384": set(), "96": set()}
+    for call in double.ledger()["requests"]:
+        asked[str(call["sent"]["max_completion_tokens"])].add(call["model"])
+    assert asked == {
+        "384": {f"double/{letter}" for letter in strategists},
+        "96": {f"double/{letter}" for letter in deciders},
+    }
+
+
+def test_a_misnamed_model_of_a_tournament_is_set_aside_and_the_rest_is_played(
+    cli, double, tmp_path
+):
+    command = (SCRIPT, "--base-url", double.url, "--agents", 4, "--rounds", 1)
+    command += ("--models", "double/a,double/e", "--out", "o")
+    done = cli(*command)
+    assert done.returncode == 0, done.stderr
+    assert "double/e: not in the server's list; did you mean" in done.stderr
+    manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
+    assert list(manifest["set_aside"]) == ["double/e"]
+    assert {call["model"] for call in double.ledger()["requests"]} == {"double/a"}
+    assert cli("analyze.py", "--verify", "o").returncode == 0
 
 
 def test_a_plan_file_is_run_as_written(cli, tmp_path):
@@ -322,7 +356,8 @@ def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
     first = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 0.5)
     assert first.returncode == 4 and "--limit-usd" in first.stderr
     assert double.ledger()["billed_usd"] <= 0.5
-    again = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 8)
+    # It fills the room that it is given, and so gets four times as much after the warm-up.
+    again = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 9)
     assert again.returncode == 0, again.stderr
     counts = answered(tmp_path / "results")
     assert set(counts.values()) == {1} and len(counts) == 16 * 2 * (3 + 18)
@@ -343,9 +378,7 @@ def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
         (("--plan", "ablation"), 160),
     ],
 )
-def test_the_flag_limits_the_command_and_without_it_each_run_adds_what_is_configured(
-    cli, flags, total
-):
-    run = cli(SCRIPT, "--dry-run", "--provider", "openrouter", *SMALL, *flags)
-    first, *_ = run.stdout.splitlines()
+def test_the_flag_limits_the_command_and_the_configuration_each_run(cli, flags, total):
+    flags = ("--dry-run", "--provider", "openrouter", *SMALL, *flags)
+    first, *_ = cli(SCRIPT, *flags).stdout.replace("\n    ", " ").splitlines()
     assert first.endswith(f"limit ${total}")

@@ -144,8 +144,8 @@ def instrument(origin: Origin) -> Instrument:
     async def collect(ask: Asking) -> None:
         await asyncio.gather(*(ask([trial.request]) for trial in asks()))
 
-    def ids() -> list[str]:
-        return [trial.request.id for trial in asks()]
+    def ids() -> dict[str, list[str]]:
+        return {trial.request.id: [trial.request.model] for trial in asks()}
 
     return Instrument(
         "urrp",

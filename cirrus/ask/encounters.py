@@ -10,7 +10,7 @@ encounters of the round. Nothing else crosses from one encounter to another.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import NamedTuple
@@ -129,18 +129,22 @@ def encounter_id(t: Tournament, round_: Round, pair: Pair, e: int) -> str:
     return f"{t.name}/r{round_.number}/{pair.id}/e{e}"
 
 
-def request_ids(t: Tournament) -> Iterator[str]:
-    """The id of every call of the run, in schedule order."""
+def request_ids(t: Tournament) -> dict[str, set[str]]:
+    """{id: models without which there is no such call} of a run's calls, in schedule order."""
+    needs: dict[str, set[str]] = {}
     for round_ in t.rounds:
-        yield from (policy_id(t, round_, agent) for agent in writers(t))
+        for agent in writers(t):
+            needs[policy_id(t, round_, agent)] = {agent.strategy.name}
         for pair in round_.pairs:
+            sides = {"a": pair.a, "b": pair.b}
+            asked = {side: sides[side] for side in sides if sides[side] in writers(t)}
+            models = set()
+            for agent in asked.values():
+                models |= {agent.strategy.name, agent.decision.name}
             for e in range(1, len(pair.labels) + 1):
                 name = encounter_id(t, round_, pair, e)
-                yield from (
-                    f"{name}/{side}"
-                    for side, agent in (("a", pair.a), ("b", pair.b))
-                    if agent.baseline is None
-                )
+                needs |= {f"{name}/{side}": models for side in asked}
+    return needs
 
 
 def warmups(t: Tournament, examples: str) -> list[Warmup]:

@@ -410,7 +410,8 @@ class Asker:
             if reply is None:
                 reply = await self._answer(request, Group([request]))
             if reply.outcome == "provider_error":
-                self.gate.set_aside(model, "failed", reply.message)
+                kind = "refused" if reply.final else "failed"
+                self.gate.set_aside(model, kind, reply.message)
             if reply.outcome in wire.UNANSWERED:
                 return
             readable = readable or (reply.outcome == "ok" and reads(reply.text))

@@ -444,6 +444,7 @@ def test_a_model_that_cannot_be_read_is_set_aside_and_the_others_go_on(ask):
         (picky("model"), "refused", 1),
         (lambda *_: (NO_KEY, 1.0), "refused", 1),
         (lambda *_: (failure(500), 1.0), "failed", 4),
+        (lambda *_: (failure(413), 1.0), "refused", 1),  # no other attempt would do
         (lambda *_: (FLAGGED, 1.0), "form", 2),
     ],
 )

@@ -366,7 +366,7 @@ def picky(*refused, needs=2, says="fine"):
 
 def start(ask, answer, names="ab", model="m", **more):
     """A start with warm-ups, and what stands in its bodies."""
-    provider = Provider(answer, more.pop("price", PRICE))
+    provider = Provider(answer)
     made = [request(name, model=model, temperature=0.7, seed=1) for name in names]
     studies = [call(each) for each in made]
     more = {"warmups": warmups("m"), "studies": studies} | more
@@ -414,12 +414,6 @@ def test_two_calls_teach_what_a_server_takes_and_a_resume_knows_it(ask, what):
         assert not set(adapted.left_out) & set(body)
         assert room_of(body) == (adapted.room or 16)
         assert ("max_tokens" in body) is not bool(adapted.limit)
-
-
-def test_the_room_ends_where_the_model_s_own_does(ask):
-    price = PRICE._replace(most_out=100)
-    run = start(ask, picky(needs=90), price=price)
-    assert [room_of(run.bodies[name]) for name in "ab"] == [100, 100]
 
 
 def test_a_model_that_cannot_be_read_is_set_aside_and_the_others_go_on(ask):

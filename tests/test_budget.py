@@ -176,22 +176,6 @@ def test_a_surprise_below_the_limit_raises_what_is_reserved_and_the_run_goes_on(
             assert wallet.worst_case(req) == pytest.approx(usd * WORST)
 
 
-def costing(usd, name):
-    """A request that costs so much at most."""
-    shortest = request(name, max_out=10**4)
-    more = usd - wire.worst_case(shortest, PRICE, PRICE)
-    return request(name, max_out=10**4 + round(more / PRICE.completion))
-
-
-def test_a_call_has_to_fit_beside_what_is_reserved():
-    wallet = money(1.0, spent=0.2)
-    assert wallet.reserve([costing(0.5, "a")])
-    assert [wallet.fits([costing(usd, "b")]) for usd in (0.29, 0.31)] == [True, False]
-    assert not wallet.reserve([costing(0.2, "c"), costing(0.11, "d")])
-    wallet.charge(request("a"), read(failure(500)))  # nothing is held for it any more
-    assert wallet.fits([costing(0.79, "b")])
-
-
 def test_the_room_that_a_model_needs_is_reserved():
     wider = money(adapted=Adapted(room=1616)).worst_case(CALL)
     assert wider - WORST == pytest.approx(1600 * PRICE.completion)

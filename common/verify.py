@@ -45,6 +45,7 @@ MARKS = (
 )
 LITTER = {".DS_Store", "Thumbs.db", "desktop.ini"}  # what file browsers leave
 LINK = "a link; put what it leads to in its place, or take it away"
+EMPTY = "an empty folder; remove it"
 NO_FILE = "no regular file; remove it, or restore it from a copy"
 NOT_DERIVED = "not derived again, since a folder in it fails"
 CODE_CHANGED = "the project's code has changed since the run"
@@ -133,15 +134,19 @@ def folder_at(path: Path) -> Folder:
     folder = Folder(Path(path), set(), {}, [], [])
     if not folder.path.is_dir():
         raise UsageError(f"{path}: {NO_RUN}")
+    empty: list[str] = []
     try:
-        _list(folder, "")
+        _list(folder, "", empty)
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}") from None
+    if folder.is_something:  # a folder of runs may have room for more
+        folder.odd.update(dict.fromkeys(empty, EMPTY))
     return folder
 
 
-def _list(folder: Folder, prefix: str) -> None:
-    """Note what lies in the folder below `prefix`, which is "" or ends in a slash."""
+def _list(folder: Folder, prefix: str, empty: list[str]) -> None:
+    """Note what lies in the folder below `prefix`, which is "" or ends in a slash; `empty`: the
+    empty folders."""
     for entry in os.scandir(folder.path / prefix):
         name = prefix + entry.name
         if entry.is_symlink():
@@ -152,8 +157,10 @@ def _list(folder: Folder, prefix: str) -> None:
             folder.names.add(name)
         elif not entry.is_dir():
             folder.odd[name] = NO_FILE
+        elif not os.listdir(entry.path):
+            empty.append(name)
         elif set(MARKS).isdisjoint(os.listdir(entry.path)):
-            _list(folder, f"{name}/")
+            _list(folder, f"{name}/", empty)
         else:
             folder.below.append(name)
     folder.below.sort()
@@ -301,6 +308,11 @@ def _run(folder: Folder, instruments: Instruments) -> Content:
         files, given, again = {}, folder.names, manifest
     elif manifest["state"] == "incomplete":
         given = {JOURNALS[0], "inflight.jsonl"}
+        if answers.size != answers.path.stat().st_size:
+            problems.append(f"{JOURNALS[0]}: its last line is not whole; restore it")
+    for key in ("adapted", "set_aside"):  # version 0.1 knew neither
+        if key not in manifest and not again.get(key):
+            again.pop(key, None)
     for inner in folder.inner:
         if inner.instrument != "adjudication":
             problems.append(f"{inner.run}: {inner.instrument} in a run; move it away")

@@ -85,13 +85,22 @@ def process(
     )
 
 
+def a_loop_runs():
+    """Whether an event loop runs in this thread already, as with a browser that is driven."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 def ended(folder, script, *flags, key="", env=(), timeout=60):
     """The same in this process, in a tenth of the time; a process where it starts others."""
     from cirrus.ask.bulletins import PROMPTS
     from cirrus.ask.cues import use
 
     flags = list(map(str, flags))
-    if {"--jobs", "--scheduler"} & set(flags):
+    if {"--jobs", "--scheduler"} & set(flags) or a_loop_runs():
         return process(folder, script, *flags, key=key, env=env, timeout=timeout)
     out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
     before = signal.getsignal(signal.SIGINT)

@@ -7,7 +7,9 @@ import json
 import shutil
 
 import pytest
-from conftest import ROOT, edit, ended
+from conftest import ROOT, edit, ended, run_in
+
+from common.artifacts import json_file
 
 EXAMPLES = ROOT / "results" / "examples"
 PLAN = "run_tournament.py --agents 2 --rounds 1 --models sim-coin --out results/plans"
@@ -320,3 +322,28 @@ def test_the_committed_examples_are_verified_with_a_line_each():
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == len(folders) + 2 + 1  # a plan, a calibration; the count
+
+
+def test_an_empty_folder_and_a_torn_journal_are_named(cli, double, tmp_path):
+    double.script(faults=[{"fault": "402", "skip": 4}])
+    where = ("--base-url", double.url, "--models", "double/a", "--out", "o")
+    assert cli("run_pilot.py", *where, "--runs", 1).returncode == 5
+    run = run_in(tmp_path / "o")
+    assert cli("analyze.py", "--verify", "o").returncode == 3  # unfinished, no fault
+    (run / "more").mkdir()
+    done = cli("analyze.py", "--verify", "o")
+    assert done.returncode == 2 and "more: an empty folder" in done.stdout
+    (run / "more").rmdir()
+    with (run / "journal.jsonl").open("ab") as journal:
+        journal.write(b'{"prev":')
+    done = cli("analyze.py", "--verify", "o")
+    assert done.returncode == 2 and "its last line is not whole" in done.stdout
+
+
+def test_a_manifest_of_version_0_1_verifies(cli, tmp_path):
+    assert cli("run_pilot.py", "--runs", 1, "--out", "o").returncode == 0
+    path = run_in(tmp_path / "o") / "manifest.json"
+    manifest = json.loads(path.read_bytes())
+    del manifest["adapted"], manifest["set_aside"]
+    path.write_bytes(json_file(manifest))
+    assert cli("analyze.py", "--verify", "o").returncode == 0

@@ -3,8 +3,8 @@
 
     .venv/bin/python benchmarks/runner.py [--rounds 3] [--latency 2]
 
-The ideal of a case is calls × latency ÷ concurrency: what a runner without any cost of its own
-would take. A loopback server answers each call after the latency; server and runner share the
+The ideal of a case is calls × latency ÷ concurrency, after the two calls of the warm-up: what a
+runner without any cost of its own would take. A loopback server answers each call after the latency; server and runner share the
 machine. Each case: median ratio over the rounds, its range, CPU a call, peak memory.
 """
 
@@ -45,6 +45,7 @@ class Cost(NamedTuple):
     peak_mb: float
 
 
+WARMUP = 2  # calls of a model, one after the other; the models are warmed up together
 CASES = (Case(10, 8, 1.10),)
 CPU_MS, PEAK_MB = 10.0, 600.0
 LARGE, LARGE_MB = Case(1250, 256, 0.0), 600.0
@@ -114,7 +115,7 @@ def median(values: list[float]) -> float:
 def of_case(case: Case, base_url: str, rounds: int, latency: float) -> Iterator[Figure]:
     """Wall over the ideal, CPU a call and peak memory: medians over the rounds."""
     costs = [once(case, base_url) for _ in range(rounds)]
-    ideal = case.calls * latency / case.concurrency
+    ideal = (WARMUP + case.calls / case.concurrency) * latency
     ratios = sorted(cost.wall_s / ideal for cost in costs)
     name = f"{case.calls:,} calls at {case.concurrency}"
     yield Figure(

@@ -193,6 +193,8 @@ def main(argv) -> cli.Done:
         cli.names(args.models),
         cli.names(args.strategy_models),
     )
+    if args.effort == "default":
+        models = without_effort(models)
     source = Path(args.prompts or PROMPTS)
     domains = {
         name: instruments.domain_of(name, source)
@@ -444,6 +446,14 @@ def _model(
         "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
         "max_out_configured": wanted,
         "effort": effort or model.get("reasoning_effort"),
+    }
+
+
+def without_effort(models: Mapping[str, list[dict]]) -> dict[str, list[dict]]:
+    """The models of each stage, of none of which an effort is asked."""
+    return {
+        stage: [model | {"effort": None} for model in listed]
+        for stage, listed in models.items()
     }
 
 

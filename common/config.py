@@ -172,8 +172,9 @@ def settle(
 ) -> Setup:
     """Files, then --config, then the flags; who answers; how many calls at once."""
     config = configuration([*files, args.config], kind, given)
-    if args.effort == "default" and "reasoning_effort" in config:
-        config["reasoning_effort"] = None
+    for key in ("reasoning_effort", "effort"):
+        if args.effort == "default" and key in config:
+            config[key] = None
     if args.temperature == "default" and "temperature" in config:
         config["temperature"] = None
     return Setup(

@@ -244,6 +244,38 @@ def test_only_the_models_that_are_named_are_asked(
     }
 
 
+OF_ONE = {
+    "models": {
+        "strategy": {"name": "double/a"},
+        "decision": {"name": "double/b", "reasoning_effort": "high"},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "flags", "expected"),
+    [
+        (OF_ONE, (), {None, "high"}),
+        (OF_ONE, ("--effort", "low"), {"low"}),
+        (OF_ONE, ("--effort", "default"), {None}),
+        ({"effort": "high"}, (), {"high"}),
+        ({"effort": "high"}, ("--effort", "default"), {None}),
+    ],
+)
+def test_an_effort_of_the_file_gives_way_to_the_flag_also_where_it_is_the_default(
+    cli, double, tmp_path, config, flags, expected
+):
+    (tmp_path / "my.json").write_text(json.dumps(config))
+    reasons = {"supported_parameters": ["reasoning", "temperature", "seed"]}
+    double.script(models={f"double/{letter}": reasons for letter in "ab"})
+    if config is not OF_ONE:
+        flags = (*flags, "--models", "double/a")
+    command = (SCRIPT, "--base-url", double.url, "--agents", 2, "--rounds", 1)
+    assert cli(*command, "--config", "my.json", *flags).returncode == 0
+    sent = [call["sent"] for call in double.ledger()["requests"]]
+    assert {body.get("reasoning", {}).get("effort") for body in sent} == expected
+
+
 def test_a_misnamed_model_of_a_tournament_is_set_aside_and_the_rest_is_played(
     cli, double, tmp_path
 ):

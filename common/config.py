@@ -11,7 +11,7 @@ from common import COMPLETE, EFFORTS, UsageError, cli, shape, wire
 from common.artifacts import canonical_json, sha256
 from common.gate import Money
 from common.runs import Origin, check_run_id
-from common.server import LOOPBACK, public_address
+from common.server import FREE_OF_CHARGE, LOOPBACK, public_address
 from common.session import (
     Ended,
     Instrument,
@@ -219,12 +219,12 @@ class Prices:
             name: as_model(entry) for name, entry in config["prices"].items()
         }
         self.assumed = as_model(config["assumed_price"])
-        self.free = choice.simulated or cli.host_of(choice.address) in LOOPBACK
+        self.unlisted = Model()
+        if choice.simulated or cli.host_of(choice.address) in LOOPBACK:
+            self.unlisted = FREE_OF_CHARGE
 
     def known(self, name: str) -> Model:
-        if self.free:
-            return Model(prompt=0.0, completion=0.0, price_from="loopback")
-        return self.listed.get(name, Model())
+        return self.listed.get(name, self.unlisted)
 
     def expected(self, calls: Iterable[tuple[Request, int]]) -> float:
         """Dollars that these calls probably cost, (such a request, how many)."""

@@ -166,3 +166,16 @@ def test_a_server_of_this_machine_without_prices_costs_nothing_whatever_the_limi
     assert "m: of this machine, without a price: costs nothing" in run.stderr
     assert manifest(tmp_path)["cost"]["spent_usd"] == 0
     assert cli("analyze.py", "--verify", "o").returncode == 0
+
+
+def test_a_price_that_is_configured_counts_on_this_machine_too_before_and_after(
+    pilot, double, tmp_path
+):
+    price = {"prices": {"m": {"prompt": 0, "completion": 0, "request": 0.25}}}
+    (tmp_path / "my.json").write_text(json.dumps(price))
+    double.script(models={"m": {}}, show_cost=False)
+    flags = ("--config", "my.json", "--limit-usd", 2)
+    # Four trials, and two calls of the warm-up.
+    for more in (["--dry-run"], []):
+        assert "projected cost $1.5000, limit $2" in pilot(*flags, *more).stdout
+    assert manifest(tmp_path)["cost"]["spent_usd"] == 1.5

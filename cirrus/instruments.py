@@ -552,10 +552,15 @@ def first_encounters(run: Path, prompts: Mapping[str, str]) -> str | None:
 def estimate(
     run: Run, domain: Domain, settings: Mapping[str, Any], choice: cli.Choice
 ) -> dict[str, Any]:
-    """Calls, tokens read (four bytes each) and dollars of a run, by stage."""
+    """Calls, tokens read (four bytes each) and dollars of a run, by stage; the dollars with those
+    of the warm-up."""
     t = design(domain, run.config)
     prices = Prices(settings, choice)
     calls = encounters.typical_calls(t)
+    warming = []
+    if not choice.simulated:
+        examples = warmup_texts(PROMPTS)[EXAMPLES]
+        warming = [(warmup.request, 1) for warmup in encounters.warmups(t, examples)]
     by_stage = dict.fromkeys(STAGES, 0)
     tokens = 0
     for request, times in calls:
@@ -573,7 +578,7 @@ def estimate(
         "calls": sum(by_stage.values()),
         "by_stage": by_stage,
         "prompt_tokens": tokens,
-        "usd": prices.expected(calls),
+        "usd": prices.expected([*calls, *warming]),
         "models": names,
         "unpriced": prices.unpriced(names),
     }

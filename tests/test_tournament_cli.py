@@ -383,6 +383,21 @@ def test_a_dry_run_prints_the_cost_of_the_configured_models_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_projected_cost_of_a_plan_holds_the_warm_up_of_each_run(
+    live, double, tmp_path
+):
+    each = {"prompt": 0, "completion": 0, "request": 0.25}
+    config = json.loads((tmp_path / "live.json").read_text())
+    config["prices"] = {"double/a": each}
+    (tmp_path / "live.json").write_text(json.dumps(config))
+    double.script(models={"double/a": {}}, show_cost=False)
+    flags = ("--plan", "ablation", "--agents", 2, "--rounds", 1, "--limit-usd", 1000)
+    # 16 runs of two policies and six decisions, and of two calls to warm up each stage.
+    projected = f"projected cost ${16 * (2 + 6 + 4) * 0.25:.4f}"
+    assert projected in live(double, *flags, "--dry-run").stdout
+    assert projected in live(double, *flags).stdout
+
+
 def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
     double.script(latency_s=0.002, greedy=True)
     first = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 0.5)

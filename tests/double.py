@@ -24,7 +24,6 @@ import time
 import urllib.request
 from email.utils import formatdate
 from typing import Any
-from urllib.parse import unquote
 
 from faults import FAULTS, Script, echoed, edited, error
 
@@ -86,25 +85,16 @@ class Server:
     # -- endpoints ------------------------------------------------------------------------------
 
     def lists(self, path: str) -> dict:
-        """What GET of models, of a model's endpoints, or of the key says."""
-        models, data = self.set["models"], None
+        """What GET of models or of the key says."""
+        data = None
         if path.endswith("/key"):
             data = {"limit_remaining": self.set["limit_remaining"]}
-        elif path.endswith("/endpoints"):
-            name = unquote(path.partition("/models/")[2].removesuffix("/endpoints"))
-            if endpoints := models.get(name, {}).get("endpoints"):
-                data = {"id": name, "endpoints": endpoints}
-        elif self.set["catalogue"]:
-            data = [
-                {"id": name}
-                | {field: entry[field] for field in entry.keys() - {"endpoints"}}
-                for name, entry in models.items()
-            ]
-        return (
-            error(404, "not found")
-            if data is None
-            else {"status": 200, "json": {"data": data}}
-        )
+        elif path.endswith("/models") and self.set["catalogue"]:
+            models = self.set["models"]
+            data = [{"id": name, **entry} for name, entry in models.items()]
+        if data is None:
+            return error(404, "not found")
+        return {"status": 200, "json": {"data": data}}
 
     def chat(self, request: dict, authorization: str) -> tuple[dict, dict]:
         """(the usual answer, the fault to be played on it)."""

@@ -50,6 +50,7 @@ NO_FILE = "no regular file; remove it, or restore it from a copy"
 NOT_DERIVED = "not derived again, since a folder in it fails"
 CODE_CHANGED = "the project's code has changed since the run"
 SHOWN = 3  # of many questions of a journal, or of many files
+SINCE_02 = {"adapted", "set_aside"}  # manifest keys that version 0.1 did not have
 
 
 class Verdict(NamedTuple):
@@ -310,9 +311,8 @@ def _run(folder: Folder, instruments: Instruments) -> Content:
         given = {JOURNALS[0], "inflight.jsonl"}
         if answers.size != answers.path.stat().st_size:
             problems.append(f"{JOURNALS[0]}: its last line is not whole; restore it")
-    for key in ("adapted", "set_aside"):  # version 0.1 knew neither
-        if key not in manifest and not again.get(key):
-            again.pop(key, None)
+    if not manifest.keys() & SINCE_02 and not any(map(again.get, SINCE_02)):
+        again = {key: value for key, value in again.items() if key not in SINCE_02}
     for inner in folder.inner:
         if inner.instrument != "adjudication":
             problems.append(f"{inner.run}: {inner.instrument} in a run; move it away")

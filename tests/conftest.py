@@ -171,7 +171,7 @@ def live(cli, tmp_path):
     return run
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its loop runs in this thread until it is closed
 def browser():
     """Chromium, driven by playwright; skipped where one of them is missing."""
     binary = shutil.which("chromium") or shutil.which("google-chrome")

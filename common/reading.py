@@ -131,11 +131,18 @@ def _value(text: str) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict:
-    """An object. A usage or a cost that stands twice is none: nobody knows which of them holds."""
+    """An object. A usage that stands twice is none: nobody knows which holds. Of a cost that stands
+    twice the greatest holds: what is charged is never less than what the server may have billed."""
     value = dict(pairs)
-    if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        value |= {name: None for name in ("usage", "cost") if names.count(name) > 1}
+    if len(value) == len(pairs):
+        return value
+    names = [name for name, _ in pairs]
+    if names.count("usage") > 1:
+        value["usage"] = None
+    costs = [item for name, item in pairs if name == "cost"]
+    if len(costs) > 1:
+        amounts = all(type(item) in (int, float) and item >= 0 for item in costs)
+        value["cost"] = max(costs) if amounts else None
     return value
 
 

@@ -27,6 +27,12 @@ CONTENT_FILTER = re.compile(
 FILTER_STATUS = {400, 403, 500, 502, 503}
 FLAGS = ("reasons", "flagged_input", "patterns")  # in a moderation's metadata
 DAILY = re.compile(r"per[ -]day|daily", re.I)
+# A server that has not loaded its model yet: llama.cpp's "Loading model", an inference API's
+# "Model x is currently loading". It is there, and asks for patience.
+LOADING = re.compile(
+    r"^loading model|\bmodel\b.{0,120}\bis (currently |still )?loading", re.I
+)
+LOADING_S = 5.0
 
 # What an error means by the type it names, whatever HTTP code it wears. "blocked": an outcome of
 # the trial; "unfit": this one prompt can't be answered; "passing": ask again; "fatal": no other
@@ -453,6 +459,8 @@ def _wait(error: dict, exchange: Exchange, now: float) -> float | None:
     for wait in waits:
         if wait and wait > 0:
             return min(wait, LONGEST_WAIT_S)
+    if LOADING.search(_text(error, "message")):
+        return LOADING_S
     return None
 
 

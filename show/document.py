@@ -271,14 +271,14 @@ def markdown(report: Document) -> str:
 # --- terminal ----------------------------------------------------------------------------------
 
 
-def terminal(report: Document) -> str:
-    """Stamps, answer and verdicts in a few lines. A script adds what to open."""
+def terminal(report: Document, most: int = LINES) -> str:
+    """Stamps, answer and verdicts in at most so many lines. A script adds what to open."""
     lines = []
     for words in (*report.alarms[:2], *report.stamps, report.answer, report.note):
         lines += textwrap.wrap(inline(words), WIDTH, break_on_hyphens=False)
     lines += _aligned(report.verdicts) if report.verdicts else []
     return "\n".join(
-        lines if len(lines) <= LINES else [*lines[: LINES - 1], "… more on the page"]
+        lines if len(lines) <= most else [*lines[: most - 1], "… more on the page"]
     )
 
 

@@ -224,7 +224,7 @@ def test_a_word_needs_the_accounts_that_methods_lists_excluded(left):
         ({"HP_LA": contrast(units=5)}, "not evaluable", "5 bulletins, 6 are needed"),
         ({"HP_LA": contrast(wordings=11)}, "cue-responsive", "11 wordings"),
         ({"HP_LA": contrast(wordings=6)}, "cue-responsive", "6 wordings"),
-        ({"HP_LA": contrast(wordings=5)}, "not evaluable", "5 wordings, 6 are needed"),
+        ({"HP_LA": contrast(wordings=5)}, "cue-responsive", "few wordings"),
         ({"HP_LA": contrast(**NONE)}, "not evaluable", "no bulletin"),
         ({"cells": {"HP": lost(89, 11)}}, "not evaluable", "11 of 100"),
         ({"cells": {"LA": lost(89, 11)}}, "not evaluable", "11 of 100"),

@@ -50,8 +50,12 @@ def test_what_cannot_be_tested_has_no_p_and_the_reason(rows, value, why, delta):
         None,
     )
     assert why in out["design"]["why"] and out["delta"]["value"] == delta
-    assert out["delta"]["units"] == out["design"]["units"]
-    assert (out["delta"]["low"] is None) == (out["design"]["units"] < 2)
+    clustered = out["delta"]["clustered"]
+    assert clustered["units"] == out["design"]["units"]
+    assert (clustered["low"] is None) == (out["design"]["units"] < 2)
+    assert out["sentence"].startswith(
+        "Primary endpoint, as specified: cannot be computed, because the design-based"
+    )
     assert (None in out["bounds"].values()) == (len({row.cell for row in rows}) < 2)
 
 
@@ -161,6 +165,27 @@ def test_each_term_is_tested_against_the_model_without_it_and_s_and_c_without_th
     monkeypatch.setattr(e, "MOST_ROWS", len(rows))
     out = e.models(rows)["with_policy"]
     data, random = list(map(e.model_row, rows)), ["agent", "opponent", "policy"]
+    # Each coefficient stands with the likelihood ratio of its term, and is the fit's own.
+    fit = stats.fit_mixed_logit(
+        data, "coop", ["S", "C", "S:C", "H", "option_order"], random
+    )
+    shown = {row["name"]: row for row in out["coefficients"]}
+    assert list(shown) == [c.name for c in fit.coefficients]
+    for c in fit.coefficients:
+        row = shown[c.name]
+        assert (row["estimate"], row["se"]) == (
+            pytest.approx(c.estimate, rel=1e-4, abs=1e-4),
+            pytest.approx(c.se, rel=1e-3),
+        )
+    assert shown["S:C"]["p"] == out["tests"]["S:C"]["p"]
+    assert shown["(Intercept)"]["test"] == "Wald"
+    assert shown["option_order[other-first]"]["p_holm"] is None
+    # Holm over S, C, S:C and H by the definition
+    p = {name: out["tests"][name]["p"] for name in ("S", "C", "S:C", "H")}
+    largest = 0
+    for left, name in zip((4, 3, 2, 1), sorted(p, key=p.get), strict=True):
+        largest = max(largest, min(1, left * p[name]))
+        assert shown[name]["p_holm"] == pytest.approx(largest, rel=1e-4)
     assert out["formula"] == (
         "coop ~ S + C + S:C + H + option_order + (1|agent) + (1|opponent) + (1|policy)"
     )

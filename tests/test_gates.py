@@ -9,8 +9,10 @@ from study_rows import cells, decision
 
 from cirrus.judge.contrasts import add
 from cirrus.judge.endpoint import endpoint
-from cirrus.judge.gates import NO_POLICY, Evidence, convergence, gates, tripwires
+from cirrus.judge.gates import Evidence, gates, settle
 from cirrus.judge.study import slot_of
+from cirrus.judge.tripwires import NO_POLICY, convergence, tripwires
+from stats.results import Count
 
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
 EFFECT_GATES = ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size")
@@ -147,7 +149,7 @@ def test_a_part_that_was_not_run_is_not_evaluable_and_names_the_plan_that_brings
     missing, gate, plan
 ):
     out = board(**everywhere(STRONG, **{missing: []}))[gate]
-    assert (*verdicts(out), out["next"]) == ("not evaluable", "not evaluable", plan)
+    assert (*verdicts(out), out["plan"]) == ("not evaluable", "not evaluable", plan)
 
 
 @pytest.mark.parametrize(
@@ -160,19 +162,80 @@ def test_a_part_that_was_not_run_is_not_evaluable_and_names_the_plan_that_brings
         ("ablated", "ablation"),
     ],
 )
-@pytest.mark.parametrize("changed", [{}, {"wording": 3}])
-def test_five_bulletins_or_wordings_are_not_evaluable_and_six_are(part, gate, changed):
+def test_five_bulletins_are_not_evaluable_and_six_are(part, gate):
     rows = everywhere(STRONG, **{part: [(19, 1)] * 6})
     assert board(**rows)[gate]["established"]["verdict"] == "pass"
     rows[part] = [
         row
         if row.bulletin[1:] != "05"
-        else row._replace(
-            **changed or {"bulletin": rows[part][0].bulletin, "wording": 1}
-        )
+        else row._replace(bulletin=rows[part][0].bulletin, wording=1)
         for row in rows[part]
     ]
     assert verdicts(board(**rows)[gate])[1] == "not evaluable"
+
+
+def test_five_wordings_are_judged_in_these_sentences_over_bulletins():
+    """Eight bulletins, one sentence: mean 50 points, t(7) = 2.364624 over bulletins."""
+    rows = {
+        part: [row._replace(wording=1) for row in planted_rows]
+        for part, planted_rows in everywhere(STRONG).items()
+    }
+    out = board(**rows)
+    assert [verdicts(out[gate])[1] for gate in EFFECT_GATES] == ["pass"] * 5
+    assert all(
+        out[gate]["established"]["figure"].endswith("in these sentences")
+        for gate in EFFECT_GATES
+    )
+    many = board(**everywhere(STRONG))["first_encounter"]
+    assert "sentences" not in many["established"]["figure"]
+
+
+@pytest.mark.parametrize(
+    "shares, times",
+    [
+        # the interval's lower half is so many times as long as the estimate, squared
+        (WEAK, lambda value, low: ((value - low) / value) ** 2),
+        (STRONG, lambda value, low: None),
+        (NIL, lambda value, low: None),
+    ],
+)
+def test_an_undecided_gate_says_how_many_times_the_decisions_would_decide_it(
+    shares, times
+):
+    gate = board(main=planted(shares))["first_encounter"]
+    effect = gate["numbers"]["effects"]["main"]
+    expected = times(effect["value"], effect["low"])
+    assert gate["times"] == (None if expected is None else pytest.approx(expected))
+
+
+def test_a_difference_that_is_undecided_needs_its_interval_inside_two_points():
+    """No difference, an interval of ± h: (h / 2 points)² times the decisions."""
+    gate = label_gate(every(50), every(50), ({}, {}), n=100)
+    high = gate["numbers"]["pairs"]["L1−L2"]["high"]
+    assert gate["established"]["verdict"] == "undecided"
+    assert gate["times"] == pytest.approx((high / 0.02) ** 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "times, words, seeds",
+    [
+        (1.2, "about 2,400 decisions (2,000 here)", [7, 8]),
+        (3.5, "about 7,000 decisions (2,000 here)", [7, 8, 9, 10]),
+        (11, "no affordable size (over 10 times as many decisions)", None),
+        (None, "no number of decisions (at the observed rates)", None),
+    ],
+)
+def test_what_would_decide_a_gate_is_said_with_the_command(times, words, seeds):
+    gate = {
+        "established": {"verdict": "undecided"},
+        "plan": "confirmatory",
+        "times": times,
+        "numbers": {},
+    }
+    table = {slot_of(decision()): Count(1000, 2000, 5)}
+    settle([gate], {"main": table}, {"seeds": [7]}, lambda plan, seeds: (plan, seeds))
+    assert gate["decides"] == words
+    assert gate["next"] == (seeds and ("confirmatory", seeds))
 
 
 def test_a_gate_counts_what_is_missing_against_the_effect():
@@ -349,6 +412,7 @@ def test_unreadable_answers_trip_where_their_lower_limit_is_above_three_percent(
     low = wilson(bad / n, n, 2.241403, -1)  # R: qnorm(1 - .0125)
     assert out["numbers"]["cells"]["b"]["low"] == pytest.approx(low, rel=1e-5)
     assert out["tripped"] is tripped is (low > 0.03)
+    assert out["alert"] is (bad / n > 0.03)  # as specified, on the estimate
 
 
 @pytest.mark.parametrize(
@@ -389,6 +453,7 @@ def test_truncation_trips_where_the_widest_difference_is_established_above_two_p
     low = most - math.hypot(most - wilson(most, n, z, -1), wilson(0, n, z, 1))
     assert out["numbers"]["gap"]["low"] == pytest.approx(low, rel=1e-5)
     assert out["tripped"] is tripped is (low > 0.02)
+    assert out["alert"] is (most > 0.02)
     assert list(out["numbers"]["cells"].values()) == [k / n for k in cut]
 
 
@@ -464,7 +529,8 @@ def test_identical_policies_are_counted_and_trip_where_the_lower_limit_passes():
         "pairs": 3,
         "identical": 1,
     }
-    assert few["tripped"] is False and overlap([ALIKE] * 4)["tripped"] is True
+    assert (few["alert"], few["tripped"]) == (True, False)  # 0.33 > 0.3
+    assert overlap([ALIKE] * 4)["tripped"] is True
     assert (
         overlap([ALIKE] * 4, number=2)["tripped"] is None
     )  # later rounds are not looked at

@@ -28,13 +28,20 @@ def test_the_committed_page_holds_what_its_analysis_does():
         *(100 * known[key] for key in ("value", "low", "high"))
     )
     assert all(
-        len(row) == 4 and "(" not in row[1]  # p beside no interval
+        len(row) == 5 and "(" not in row[1]  # p beside no interval
         for row in page.table("contrast, as specified")
     )
 
 
 def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none():
-    none = {"formula": "f", "tests": None, "primary": None, "why": "one row"}
+    none = {
+        "formula": "f",
+        "tests": None,
+        "fit": None,
+        "coefficients": [],
+        "primary": None,
+        "why": "one row",
+    }
     model = {
         "left_out": {"seed": "one", "domain": "two"},
         "as_specified": none,

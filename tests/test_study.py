@@ -3,13 +3,14 @@ unfinished study may show, which files are written, what damaged or foreign text
 
 import json
 import shutil
+from statistics import fmean
 
 import pytest
 from conftest import ROOT, edit
 from study_rows import config, plan
 
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.judge.rows import Study, read_study
+from cirrus.judge.rows import Study, decisions, read_study
 from cirrus.judge.study import analyse, headline
 from cirrus.reports import study as reports
 from common import UsageError
@@ -17,6 +18,14 @@ from common.verify import find_runs
 
 EXAMPLE = ROOT / "results" / "examples" / "confirmatory"
 MODELS = ("sim-correlation", "sim-coin")
+GATES = (
+    "Label invariance",
+    "First encounter",
+    "Cross-domain",
+    "Prompt-tell ablation",
+    "Holdout",
+    "Effect size",
+)
 NEITHER = "cvd-S.low-C.absent-H.low-s42"
 
 
@@ -154,8 +163,10 @@ def test_each_gate_names_the_plan_it_lacks_and_the_next_step_brings_them_all(
 ):
     part = part_of(runs, lambda run: run.domain in domains)
     assert {
-        gate["gate"]: gate["next"].split()[3] for gate in part["gates"] if gate["next"]
-    } == (lacking)
+        gate["gate"]: gate["next"].split()[3]
+        for gate in part["gates"]
+        if gate["established"]["verdict"] == "not evaluable"
+    } == lacking
     assert (
         part["next"].split()[3] == "study" and "--rounds 6 --seeds 42" in part["next"]
     )
@@ -245,7 +256,11 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(
     done = cli("analyze.py", copy)
     assert done.returncode == 0, done.stderr
     assert "SIMULATED" in done.stdout and "make study\n" in done.stdout
-    assert len(done.stdout.splitlines()) <= 15
+    assert len(done.stdout.splitlines()) <= 24
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    lines = done.stdout.splitlines()
+    assert lines[1].startswith("Primary endpoint, as specified: ")
+    assert all(any(line.startswith(gate) for line in lines) for gate in GATES)
     files = {
         name: (copy / name).read_bytes()
         for name in (
@@ -296,3 +311,59 @@ def test_a_page_with_more_than_a_thousand_policies_says_what_it_leaves_out(
         rows,
         left,
     )
+
+
+# --- history off -------------------------------------------------------------------------------
+
+
+def off_plan(tmp_path, population="sim-correlation"):
+    return plan(
+        tmp_path / "off",
+        population,
+        "history-off",
+        agents=3,
+        rounds=6,
+        games_per_pair=2,
+        history_mode="off",
+    )
+
+
+def test_runs_without_history_can_be_read_alone_and_all_their_encounters_are_first(
+    tmp_path,
+):
+    """Eight cells, six rounds, three pairs, two encounters, two sides: 288 decisions a round."""
+    study = study_in(off_plan(tmp_path))
+    out = analyse(study)
+    asked = sum(
+        cell["n"] + cell["missing"] for cell in out["established"]["cells"].values()
+    )
+    assert asked == 8 * 6 * 3 * 2 * 2
+    assert out["limits"] == [] and out["design"]["decisions"] == 8 * 3 * 2 * 2
+    verdict = {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]}
+    assert verdict["first_encounter"] == "pass"
+    assert out["history"] == {}
+
+
+def test_with_main_runs_each_cell_says_what_history_changes(tmp_path):
+    """Shares by bulletin and level of H, on − off, averaged over both, by hand."""
+    main = plan(tmp_path / "on", name="cells", agents=3, rounds=6, games_per_pair=2)
+    both = study_in(main, off_plan(tmp_path))
+    out = analyse(both)
+    assert list(out["history"]) == ["HP", "HA", "LP", "LA"]
+    acts = {}
+    for run in both.runs:
+        for row in decisions(run):
+            if (row.S, row.C) == ("high", "absent") and row.cooperates is not None:
+                place = row.bulletin, row.H, run.config["history_mode"]
+                acts.setdefault(place, []).append(row.cooperates)
+    bulletins = sorted({bulletin for bulletin, _, _ in acts})
+    apart = [
+        fmean(acts[bulletin, h, "standard"]) - fmean(acts[bulletin, h, "off"])
+        for bulletin in bulletins
+        for h in ("high", "low")
+    ]
+    entry = out["history"]["HA"]
+    assert (entry["value"], entry["units"]) == (pytest.approx(fmean(apart)), 6)
+    assert out["design"]["decisions"] == 8 * 3 * 2
+    text = reports.files(out, study_in(main))["acausal-summary.md"]
+    assert "history on − off, symmetry + cue" in text

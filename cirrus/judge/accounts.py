@@ -25,6 +25,7 @@ WORDS = NOT_EVALUABLE, NOT_SHOWN, CUE, DECIDER, CORRELATION = (
 MAX_MISSING = 0.10  # of the decisions in a cell
 LEAST = 0.10  # of HP − LA: less would not matter
 ALL_WORDINGS = 12  # for a word above cue-responsive
+IN_THESE = "in these sentences"  # with fewer wordings than `MIN_UNITS`
 COMBINATIONS = 6  # of label scheme and order
 CEILING, FLOOR = 0.85, 0.15
 DIGITS = 12  # decimals kept: 0.0999…9, meant as ten points, counts as ten
@@ -283,9 +284,11 @@ def word(part: Part, unfinished: Sequence[str] = ()) -> tuple[str, str]:
         if open_:
             return earned, "; ".join(table[account]["why"] for account in open_)
         if name != CUE and primary["wordings"] < ALL_WORDINGS:
+            many = "few wordings"
+            if primary["wordings"] >= MIN_UNITS:
+                many = count(primary["wordings"], "wording")
             return earned, (
-                f"{count(primary['wordings'], 'wording')} of the sentences: a word "
-                f"above this one needs {ALL_WORDINGS}"
+                f"{many} of the sentences: a word above this one needs {ALL_WORDINGS}"
             )
         earned, why = name, "every account that it needs excluded is excluded"
     return earned, why
@@ -308,15 +311,11 @@ def _obstacle(part: Part, unfinished: Sequence[str]) -> str | None:
             )
     if primary["value"] is None:
         return f"{count(primary['units'], 'bulletin')} to compare: {primary['why']}"
-    for many, name in (
-        (primary["units"], "bulletin"),
-        (primary["wordings"], "wording"),
-    ):
-        if many < MIN_UNITS:
-            return (
-                f"{count(many, name)}, {MIN_UNITS} are needed: the result is about these "
-                "stimuli"
-            )
+    if primary["units"] < MIN_UNITS:
+        return (
+            f"{count(primary['units'], 'bulletin')}, {MIN_UNITS} are needed: the result is "
+            "about these stimuli"
+        )
     return None
 
 
@@ -385,9 +384,9 @@ def sentence(
     start = f"{head}: {who[0] if several else what}"
     if of > 1 and not who:
         start = f"{head}, {of} models pooled:"
-    return (
-        f"{start} {extent(primary)}{'' if shown else _short(part)}.{remainder(open_)}"
-    )
+    scope = f", {IN_THESE}" if primary["wordings"] < MIN_UNITS else ""
+    less = "" if shown else _short(part)
+    return f"{start} {extent(primary)}{less}{scope}.{remainder(open_)}"
 
 
 def extent(contrast: Mapping[str, Any]) -> str:

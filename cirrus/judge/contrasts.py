@@ -18,7 +18,7 @@ from stats.results import Count
 
 ALPHA = 0.05  # what an interval may miss; the models of a study share it
 LEVEL = 1 - ALPHA
-MIN_UNITS = 6  # bulletins, and wordings; fewer: the result is about these stimuli
+MIN_UNITS = 6  # bulletins; with fewer wordings the result is about these sentences
 LEVELS_OF_H = ("high", "low", "omit")
 CELLS = {
     ("high", "present"): "HP",
@@ -141,14 +141,25 @@ def levels_of(table: Table, name: str) -> list:
 def tally(
     table: Table,
     cell: Callable = attrgetter("cell", "H"),
-    pair: Callable = attrgetter("bulletin", "wording"),
+    pair: Callable | None = None,
 ) -> dict:
-    """{(bulletin, wording): {(cell, H): counts}}, as `stats.contrast` takes it."""
+    """{(bulletin, wording): {(cell, H): counts}}, as `stats.contrast` takes it. `pair`: what the
+    answers were `drawn` over, unless given."""
+    pair = pair or drawn(table)
     out: dict[tuple, dict[Hashable, Count]] = {}
     for slot, counted in table.items():
         cells, name = out.setdefault(pair(slot), {}), cell(slot)
         cells[name] = total([cells[name], counted]) if name in cells else counted
     return out
+
+
+def drawn(table: Table) -> Callable[[Slot], tuple[str, int]]:
+    """What the answers of a table were drawn over: bulletins and wordings. Where the prompts hold
+    few sentences, bulletins alone: what is found is about these sentences."""
+    wordings = {slot.wording for slot in table}
+    if len(wordings) < MIN_UNITS:
+        return lambda slot: (slot.bulletin, 1)
+    return attrgetter("bulletin", "wording")
 
 
 def total(counts: Iterable[Count]) -> Count:

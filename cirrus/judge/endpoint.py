@@ -1,7 +1,7 @@
 """The primary endpoint of a tournament as specified: round 1, by design and by model.
 
     out = endpoint(cvd_rows, models(all_rows))
-    out["design"]["p"], out["met"]
+    out["sentence"]     "Primary endpoint, as specified: met: +53.3 points in round 1, …"
 
 The unit here is an agent under a seed: each contrast is taken inside a unit, whose first encounters
 rest on one policy a run, and averaged over the levels of H. What is established is judged over
@@ -9,18 +9,18 @@ bulletins and wordings, by `contrasts`; an interval over agents would hold for t
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus.judge.contrasts import ALPHA, CONTRASTS, NONE_YET, add, total, weights_of
+from cirrus.judge.contrasts import ALPHA, CONTRASTS, add, weights_of
 from cirrus.judge.rows import Decision
+from show.figures import p_is, points
 from stats.results import Count
 
 SECONDARY = ("S", "C", "SxC", "H")
-FILLS: dict[
-    str, Callable[[float], bool]
-] = {  # whether a missing decision is cooperative
+# How a missing decision of a cell with this weight is filled in: whether as cooperative.
+FILLS: dict[str, Callable[[float], bool]] = {
     "all_cooperative": lambda weight: True,
     "none_cooperative": lambda weight: False,
     "lowest": lambda weight: weight < 0,
@@ -39,12 +39,10 @@ def by_agent(rows: Sequence[Decision]) -> dict[tuple, dict[tuple[str, str], Coun
     return agents
 
 
-def over_agents(counts: Mapping, name: str = "HP-LA"):
-    """(the contrast of `stats` with agents as units, its weights); None where cells are lacking."""
-    weights = weights_of(
-        CONTRASTS[name], {cell for held in counts.values() for cell in held}
-    )
-    return (stats.contrast(counts, weights) if weights else None), weights
+def weights_in(counts: Mapping, name: str = "HP-LA") -> dict[tuple[str, str], float]:
+    """{(cell, H): weight} of a contrast; empty where cells are lacking."""
+    cells = {cell for held in counts.values() for cell in held}
+    return weights_of(CONTRASTS[name], cells)
 
 
 def specified(counts: Mapping, name: str = "HP-LA") -> dict[str, Any]:
@@ -52,76 +50,66 @@ def specified(counts: Mapping, name: str = "HP-LA") -> dict[str, Any]:
 
     `resamples` is None where the test is exact, else its number of random signs (seed 0).
     """
-    result, _ = over_agents(counts, name)
-    values = list(result.by_bulletin.values()) if result else []
+    weights = weights_in(counts, name)
+    value, values = None, []
+    if weights:
+        result = stats.contrast(counts, weights)
+        value, values = result.value, list(result.by_bulletin.values())
     out = {
         "label": CONTRASTS[name].label,
-        "value": result and result.value,
+        "value": value,
         "p": None,
         "resamples": None,
         "units": len(values),
         "units_without": len(counts) - len(values),
     }
-    if len(values) < 2:
-        return out | {
-            "why": "one agent only"
-            if values
-            else "no agent holds every cell that this contrast needs"
-        }
+    if not values:
+        return out | {"why": "no agent holds every cell that this contrast needs"}
+    if len(values) == 1:
+        return out | {"why": "one agent only"}
     flip = stats.sign_flip_test(values)
     return out | {"p": flip.p, "resamples": flip.resamples, "why": flip.why}
 
 
-def cliffs_delta(counts: Mapping) -> dict[str, Any]:
-    """Cliff's δ of the two cells: of 0/1 data the difference of their pooled shares. Interval over
-    whole agents, Student's t and no narrower than Newcombe's."""
-    result, weights = over_agents(counts)
-    sides = [
-        total(
-            cells.get(cell, NONE_YET)
-            for cells in counts.values()
-            for cell, weight in weights.items()
-            if weight * side > 0
-        )
-        for side in (1, -1)
-    ]
-    out = {
-        "value": None,
-        "low": None,
-        "high": None,
-        "units": result.units if result else 0,
-    }
-    if not all(side.n for side in sides):
-        return out | {"why": "a side without readable decisions"}
-    value = sides[0].k / sides[0].n - sides[1].k / sides[1].n
-    if result.low is None:
-        return out | {"value": value, "why": "one agent only"}
-    # Agents weigh alike in the interval, decisions in δ.
-    return out | {
-        "value": value,
-        "low": min(result.low, value),
-        "high": max(result.high, value),
-        "why": None,
-    }
+def cliffs_delta(rows: Sequence[Decision], counts: Mapping) -> dict[str, Any]:
+    """Cliff's δ of the decisions in the two cells, with the interval of `stats.cliffs_delta`, which
+    takes decisions for independent. `clustered`: limits over whole agents, Student's t and no
+    narrower than Newcombe's."""
+    weights = weights_in(counts)
+    sides: dict[bool, list[int]] = {True: [], False: []}
+    for row in rows:
+        weight = weights.get(row.cell, 0)
+        if weight and row.cooperates is not None:
+            sides[weight > 0].append(row.cooperates)
+    delta = stats.cliffs_delta(sides[True], sides[False])
+    clustered = {"low": None, "high": None, "units": 0}
+    if weights:
+        over = stats.contrast(counts, weights)
+        clustered = {"low": over.low, "high": over.high, "units": over.units}
+    return delta._asdict() | {"clustered": clustered}
 
 
 def bounds(counts: Mapping) -> dict[str, float | None]:
     """The primary contrast with every missing decision filled in, each way and at worst."""
-    _, weights = over_agents(counts)
+    weights = weights_in(counts)
+    if not weights:
+        return dict.fromkeys(FILLS)
+    values = {}
+    for name, fill in FILLS.items():
+        filled = {unit: _filled(held, weights, fill) for unit, held in counts.items()}
+        values[name] = stats.contrast(filled, weights).value
+    return values
 
-    def filled(fill: Callable[[float], bool]) -> dict:
-        return {
-            unit: {
-                cell: Count(k + missing * fill(weights.get(cell, 0)), n + missing, 0)
-                for cell, (k, n, missing) in cells.items()
-            }
-            for unit, cells in counts.items()
-        }
 
-    return {
-        name: stats.contrast(filled(fill), weights).value if weights else None
-        for name, fill in FILLS.items()
-    }
+def _filled(
+    held: Mapping, weights: Mapping, fill: Callable[[float], bool]
+) -> dict[tuple[str, str], Count]:
+    """The cells of one agent without anything missing."""
+    cells = {}
+    for cell, (k, n, missing) in held.items():
+        more = missing if fill(weights.get(cell, 0)) else 0
+        cells[cell] = Count(k + more, n + missing, 0)
+    return cells
 
 
 def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,9 +124,10 @@ def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, An
         contrast["p_holm"] = p
     return {
         "label": CONTRASTS["HP-LA"].label,
+        "sentence": _sentence(met, why, design, model["with_policy"]),
         "design": design,
         "model": model,
-        "delta": cliffs_delta(counts),
+        "delta": cliffs_delta(rows, counts),
         "bounds": bounds(counts),
         "secondary": second,
         "met": met,
@@ -152,35 +141,54 @@ def decided(
     """(met, why): both tests below .05 in the predicted direction; None: can't be said."""
     if design["p"] is None:
         return None, f"the design-based test can't be computed: {design['why']}"
-    by_design, fit = design["value"] > 0 and design["p"] < ALPHA, model["with_policy"]
+    by_design = design["value"] > 0 and design["p"] < ALPHA
+    fit = model["with_policy"]
     if fit["separated"]:
         return by_design, (
             "a cell separates the outcomes, so no model-based test exists: the "
             "endpoint rests on the design-based test alone"
         )
-    if fit["primary"] is None or fit["primary"]["p"] is None:
+    primary = fit["primary"]
+    if primary is None or primary["p"] is None:
         if not by_design:
             return False, "the design-based test alone decides against it"
-        return None, (
-            "the model-based test is not computed: "
-            f"{fit['why'] or 'a reduced model has no likelihood'}"
-        )
-    by_model = fit["primary"]["p"] < ALPHA and fit["primary"]["estimate"] > 0
+        lacks = fit["why"] or "a reduced model has no likelihood"
+        return None, f"the model-based test is not computed: {lacks}"
+    by_model = primary["p"] < ALPHA and primary["estimate"] > 0
     return by_design and by_model, (
         "design-based and model-based test (with (1|policy)) must both have p < 0.05 and a "
         "positive effect"
     )
 
 
+STATES = {True: "met", False: "not met", None: "cannot be computed"}
+
+
+def _sentence(
+    met: bool | None, why: str, design: Mapping[str, Any], fit: Mapping[str, Any]
+) -> str:
+    """The first line of every report of a tournament."""
+    start = f"Primary endpoint, as specified: {STATES[met]}"
+    if met is None:
+        return f"{start}, because {why}."
+    tests = f"sign flips {p_is(design['p'])}"
+    if fit["separated"]:
+        tests += ", no mixed model: a cell separates"
+    elif fit["primary"] is not None:
+        tests += f", mixed model {p_is(fit['primary']['p'])}"
+    return f"{start}: {points(design['value'])} in round 1 ({tests})."
+
+
 # --- the model-based test: mixed-effects logistic regression -------------------------------------
 
 FIXED = ("S", "C", "S:C", "H", "domain", "option_order", "label_scheme")
+HYPOTHESES = ("S", "C", "S:C", "H")  # whose p-values are adjusted together
 RANDOM = ("agent", "opponent", "seed", "variant_id")
 OTHERS = ("high_absent", "low_present")  # cells beside the two of the primary contrast
-DIGITS = (
-    6  # significant: an optimum is not known better, and all Pythons agree on so many
-)
-MOST_ROWS = 5000  # beyond, a fit takes from seconds to minutes, and each term takes one
+# Significant digits: an optimum is not known better, and all Pythons agree on so many.
+DIGITS = 6
+# Beyond, a fit takes from seconds to minutes, and each term takes one.
+MOST_ROWS = 5000
 MANY = (
     f"more than {MOST_ROWS} rows: likelihood ratios of S:C and symmetry + cue − neither; the "
     "other terms by Wald's test, beside their coefficients"
@@ -195,10 +203,7 @@ def models(rows: Sequence[Decision]) -> dict[str, Any]:
     left_out = left_out_of(data)
     fixed = [name for name in FIXED if not set(name.split(":")) & left_out.keys()]
     random = [name for name in RANDOM if name not in left_out]
-    pairs = {(row["variant_id"], row["bulletin"]) for row in data}
-    if all(
-        len(set(names)) == len(pairs) for names in zip(*pairs, strict=True)
-    ):  # they coincide
+    if _coincide(data, "variant_id", "bulletin"):
         random = ["bulletin" if name == "variant_id" else name for name in random]
     return {
         "rows": len(data),
@@ -208,13 +213,22 @@ def models(rows: Sequence[Decision]) -> dict[str, Any]:
     }
 
 
+def _coincide(data: Sequence[Mapping], a: str, b: str) -> bool:
+    """Whether two columns tell the same rows apart."""
+    pairs = {(row[a], row[b]) for row in data}
+    firsts = {first for first, _ in pairs}
+    seconds = {second for _, second in pairs}
+    return len(firsts) == len(pairs) == len(seconds)
+
+
 def model_row(row: Decision) -> dict[str, Any]:
     s, c = row.S == "high", row.C == "present"
+    h = "omit" if row.H == "omit" else int(row.H == "high")
     return {
         "coop": row.cooperates,
         "S": int(s),
         "C": int(c),
-        "H": int(row.H == "high") if row.H != "omit" else "omit",
+        "H": h,
         "domain": row.domain,
         "option_order": row.option_order,
         "label_scheme": row.label_scheme,
@@ -231,74 +245,107 @@ def model_row(row: Decision) -> dict[str, Any]:
 
 def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
     """{term: why} of what these data can't tell apart."""
-    levels = {
-        name: {row[name] for row in data}
-        for name in (*FIXED, *RANDOM)
-        if ":" not in name
-    }
+    levels = {}
+    for name in (*FIXED, *RANDOM):
+        if ":" not in name:
+            levels[name] = {row[name] for row in data}
     out = {name: SINGLE_LEVEL for name, values in levels.items() if len(values) < 2}
     if "omit" in levels["H"]:
         out["H"] = "levels beside high and low"
     for name in ("seed", "variant_id"):
-        pairs = {(row[name], row["domain"]) for row in data}
-        if name not in out and len(pairs) == len(levels[name]) == len(levels["domain"]):
+        if name not in out and _coincide(data, name, "domain"):
             out[name] = "each domain has its own single level"
     return out
+
+
+NOT_FITTED = {
+    "fit": None,
+    "tests": None,
+    "coefficients": [],
+    "primary": None,
+    "separated": False,
+    "why": None,
+}
 
 
 def _fitted(
     data: Sequence[Mapping], fixed: list[str], random: list[str]
 ) -> dict[str, Any]:
     """One model with its tests, or why there is none."""
-    out = {
-        "formula": formula(fixed, random),
-        "fit": None,
-        "tests": None,
-        "primary": None,
-        "separated": False,
-        "why": None,
-    }
+    out = NOT_FITTED | {"formula": formula(fixed, random)}
     if not {"S", "C", "S:C"} <= set(fixed):
         return out | {"why": "S or C has one level in these data"}
 
     def fitted(terms: list[str]):
         return stats.fit_mixed_logit(data, "coop", terms, random)
 
-    full, many = fitted(fixed), len(data) > MOST_ROWS
+    full = fitted(fixed)
+    out |= {"fit": rounded(full), "why": full.why}
     if full.log_likelihood is None:
-        return out | {
-            "why": full.why,
-            "fit": rounded(full),
-            "separated": (full.why or "").startswith("separation"),
-        }
-    plain = [term for term in fixed if term != "S:C"]
-    additive = fitted(plain)
-    tests = {"S:C": stats.likelihood_ratio(full, additive)}
-    for term in () if many else plain:
-        # S and C by themselves are tested without their interaction, as marginality asks.
-        base, terms = (additive, plain) if term in ("S", "C") else (full, fixed)
-        tests[term] = stats.likelihood_ratio(
-            base, fitted([t for t in terms if t != term])
-        )
+        separated = (full.why or "").startswith("separation")
+        rows = list(coefficients(full, {}))
+        return out | {"separated": separated, "coefficients": rounded(rows)}
+    many = len(data) > MOST_ROWS
+    if many and full.why is None:
+        out["why"] = MANY
+    tests = _tests(full, fixed, fitted, many)
     # S×C as four cells is the full model in other words; with two of them left, S high with C
     # present counts as S low with C absent.
-    rest = [term for term in plain if term not in ("S", "C")]
+    rest = [term for term in fixed if term not in ("S", "C", "S:C")]
     ratio = stats.likelihood_ratio(full, fitted([*OTHERS, *rest]))
-    log_odds = math.fsum(
-        c.estimate for c in full.coefficients if c.name in ("S", "C", "S:C")
-    )
+    log_odds = [c.estimate for c in full.coefficients if c.name in ("S", "C", "S:C")]
+    primary = {"estimate": math.fsum(log_odds), "scale": "log odds"} | ratio._asdict()
     return out | {
-        "fit": rounded(full),
-        "why": full.why or (MANY if many else None),
         "tests": {name: rounded(tests[name]) for name in fixed if name in tests},
-        "primary": rounded(
-            {"estimate": log_odds, "scale": "log odds"} | ratio._asdict()
-        ),
+        "coefficients": rounded(list(coefficients(full, tests))),
+        "primary": rounded(primary),
     }
 
 
+def _tests(full, fixed: list[str], fitted: Callable, many: bool) -> dict[str, Any]:
+    """{term: likelihood ratio of the model with it and without}. S and C by themselves are tested
+    without their interaction, as marginality asks."""
+    plain = [term for term in fixed if term != "S:C"]
+    additive = fitted(plain)
+    tests = {"S:C": stats.likelihood_ratio(full, additive)}
+    if many:
+        return tests
+    for term in plain:
+        base, terms = full, fixed
+        if term in ("S", "C"):
+            base, terms = additive, plain
+        reduced = fitted([other for other in terms if other != term])
+        tests[term] = stats.likelihood_ratio(base, reduced)
+    return tests
+
+
+def coefficients(fit, tests: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A row for each coefficient: term, estimate, SE, interval, p by likelihood ratio (or Wald,
+    `test` says which) and, for the hypotheses, Holm-adjusted."""
+    adjusted = dict.fromkeys(HYPOTHESES)
+    tested = [name for name in HYPOTHESES if name in tests]
+    holm = stats.holm([tests[name].p for name in tested])
+    adjusted.update(zip(tested, holm, strict=True))
+    for coefficient in fit.coefficients:
+        term = coefficient.name.partition("[")[0]
+        test, p = "Wald", coefficient.p
+        if term in tests:
+            test, p = "likelihood ratio", tests[term].p
+        yield {
+            "name": coefficient.name,
+            "estimate": coefficient.estimate,
+            "se": coefficient.se,
+            "low": coefficient.low,
+            "high": coefficient.high,
+            "test": None if p is None else test,
+            "p": p,
+            "p_holm": adjusted.get(term),
+        }
+
+
 def formula(fixed: Sequence[str], random: Sequence[str]) -> str:
-    return f"coop ~ {' + '.join([*fixed, *(f'(1|{name})' for name in random)])}"
+    groups = [f"(1|{name})" for name in random]
+    return f"coop ~ {' + '.join([*fixed, *groups])}"
 
 
 def rounded(value: Any) -> Any:
@@ -308,4 +355,6 @@ def rounded(value: Any) -> Any:
         value = value._asdict()
     if isinstance(value, Mapping):
         return {key: rounded(item) for key, item in value.items()}
-    return [rounded(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return value

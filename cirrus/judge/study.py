@@ -6,13 +6,14 @@ Files are read one round at a time: memory grows with round 1 and the policies, 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cirrus.ask.design import HOME, part_of, titles
+from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge import accounts, contrasts
 from cirrus.judge.endpoint import endpoint, models
-from cirrus.judge.gates import NO_POLICY, PASS, Evidence, convergence, gates, tripwires
+from cirrus.judge.gates import PASS, Evidence, gates, settle
 from cirrus.judge.oneshot import part_of as shown_by
 from cirrus.judge.prereg import registration
 from cirrus.judge.readings import ELSEWHERE, Ended, first_line
@@ -24,6 +25,7 @@ from cirrus.judge.rows import (
     decisions,
     policies,
 )
+from cirrus.judge.tripwires import NO_POLICY, convergence, tripwires
 from cirrus.markers import agreement
 from cirrus.markers.ratings import Policy, Rater, readable
 from common.artifacts import sha256
@@ -31,6 +33,8 @@ from common.cli import TYPED
 from show.figures import count, sentence
 from stats.results import Count
 
+HISTORY_OFF = "history-off"  # the role of runs without history
+CELL_TITLES = {cell.name: cell.words for cell in DESIGNS["2x2"].cells}
 NO_MAIN = (
     "No main runs (standard tells, main variants, standard history): the endpoint has no "
     "data."
@@ -51,6 +55,7 @@ class Collected:
         self.tables: dict[
             str, dict[contrasts.Slot, Count]
         ] = {}  # first encounters, by part
+        self.every: dict[str, dict[contrasts.Slot, Count]] = {}  # all encounters
         self.ended = Ended()
         self.course: dict[tuple, Count] = {}  # by (role, domain, round, encounter)
         self.texts: dict[
@@ -72,23 +77,22 @@ class Collected:
                     status, text = lost[row.policy]
                     row = row._replace(cooperates=None, first_taken=None)
                 self.ended.add(row.model, status, text)
-                self._decision(row)
+                if not row.baseline:
+                    self._decision(row, run.config["history_mode"] == "off")
 
-    def _decision(self, row: Decision) -> None:
-        if row.baseline:
-            return
+    def _decision(self, row: Decision, no_history: bool) -> None:
+        """Where no history is shown every encounter is a first one."""
+        at = row.role, row.domain, row.round, row.encounter
+        contrasts.add(self.course, at, row.cooperates)
         part = part_of(row.role, row.domain)
-        if part is not None and row.primary:
-            self.rows.setdefault(part, []).append(row)
-        if part is not None and row.encounter == 1:
-            contrasts.add(
-                self.tables.setdefault(part, {}), slot_of(row), row.cooperates
-            )
-        contrasts.add(
-            self.course,
-            (row.role, row.domain, row.round, row.encounter),
-            row.cooperates,
-        )
+        if part is None:
+            return
+        slot = slot_of(row)
+        contrasts.add(self.every.setdefault(part, {}), slot, row.cooperates)
+        if row.encounter == 1 or no_history:
+            contrasts.add(self.tables.setdefault(part, {}), slot, row.cooperates)
+            if row.round == 1:
+                self.rows.setdefault(part, []).append(row)
 
     def _text(self, run: Run, policy: Mapping) -> None:
         if not readable(policy["policy_status"]):
@@ -121,16 +125,12 @@ def slot_of(row: Decision) -> contrasts.Slot:
 def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need; of an unfinished study no
     estimate. `raters`: who labelled policies by the codebook."""
+    study = _readable_alone(study)
     data, left = Collected(study), sum(not run.complete for run in study.runs)
-    unfinished = (
-        [
-            f"{left} of {count(len(study.runs), 'run')} unfinished; the same command resumes "
-            "them"
-        ]
-        if left
-        else []
-    )  # why nothing may be said yet
-    whole = not left
+    whole, unfinished = not left, []  # why nothing may be said yet
+    if left:
+        of = count(len(study.runs), "run")
+        unfinished = [f"{left} of {of} unfinished; the same command resumes them"]
     domain = next(
         (
             name
@@ -144,16 +144,13 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     usual = [row for rows in data.rows.values() for row in rows if row.role == "main"]
     point = endpoint(main, models(usual)) if whole else endpoint([], models([]))
     # A domain can't replicate itself where it is all there is.
-    evidence = Evidence(
-        point,
-        data.rows | {home: []} | {"main": main},
-        data.tables | {home: {}} | {"main": table},
-    )
+    tables = data.tables | {home: {}} | {"main": table}
+    evidence = Evidence(point, data.rows | {home: []} | {"main": main}, tables)
     runs = [_run(run) for run in study.runs]
     known = established(table, whole)
     out = {
         "artifact": "acausal-analysis",
-        "schema": 4,
+        "schema": 5,
         "simulated": study.simulated,
         "stamp": "SIMULATED" if study.simulated else None,
         "design": _design(study, main, domain),
@@ -166,6 +163,8 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
         "gates": gates(evidence, unfinished),
         "parts": {name: _part(data.tables[name], whole) for name in titles(data.rows)},
         "tripwires": tripwires(usual, runs, data.texts),
+        "history": history(data.every, home) if whole else {},
+        "arms": _arms(runs),
         "course": _course(data.course),
         "convergence": convergence(data.texts),
         "markers": agreement.analyse(
@@ -174,7 +173,7 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
         "runs": runs,
         "cost": _cost(runs),
     }
-    out["next"] = _next(out["design"], out["gates"])
+    out["next"] = settle(out["gates"], tables, out["design"], _command(out["design"]))
     bulletins = count(len({slot.bulletin for slot in table}), "bulletin")
     out["verdict"] = accounts.verdict(
         out["established"],
@@ -259,23 +258,59 @@ def headline(out: Mapping[str, Any]) -> str:
     return f"Cue-responsive, {alone}: {extent}{pressed}.{left}"
 
 
-def _next(design: Mapping[str, Any], board: Sequence[dict]) -> str | None:
-    """The command that brings what all gates lack, None where they lack nothing; in place of its
-    plan, each gate gets the command of this study's size."""
+def _command(design: Mapping[str, Any]) -> Callable[[str, Sequence[int]], str]:
+    """Commands of this study's size: of a plan, with these seeds."""
 
-    def command(plan: str) -> str:
+    def command(plan: str, seeds: Sequence[int]) -> str:
+        rounds = max(contrasts.MIN_UNITS, design["rounds"])
+        models = ",".join(filter(TYPED, design["models"]["decision"]))
         return (
-            f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
-            f"{max(contrasts.MIN_UNITS, design['rounds'])} --seeds "
-            f"{','.join(map(str, design['seeds']))} --models "
-            f"{','.join(filter(TYPED, design['models']['decision']))}"
+            f"python3 run_tournament.py --plan {plan} --agents {design['agents']} "
+            f"--rounds {rounds} --seeds {','.join(map(str, seeds))} --models {models}"
         )
 
-    lacking = [gate for gate in board if gate["next"]]
-    plans = {gate["next"] for gate in lacking}
-    for gate in lacking:
-        gate["next"] = command(gate["next"])
-    return command(plans.pop() if len(plans) == 1 else "study") if plans else None
+    return command
+
+
+def _readable_alone(study: Study) -> Study:
+    """Runs without history, where a study has no main runs, are its main runs."""
+    roles = {run.role for run in study.runs}
+    if "main" in roles or HISTORY_OFF not in roles:
+        return study
+    runs = []
+    for run in study.runs:
+        runs.append(run._replace(role="main") if run.role == HISTORY_OFF else run)
+    return study._replace(runs=runs)
+
+
+def history(
+    every: Mapping[str, contrasts.Table], home: str | None
+) -> dict[str, dict[str, Any]]:
+    """{cell: cooperation with history − without}, all encounters, over bulletins and wordings;
+    empty where one of the two was not run."""
+    on, off = every.get(home, {}), every.get(HISTORY_OFF, {})
+    if not (on and off):
+        return {}
+    table = {slot._replace(cell=f"on {slot.cell}"): n for slot, n in on.items()}
+    table |= {slot._replace(cell=f"off {slot.cell}"): n for slot, n in off.items()}
+    counts = contrasts.tally(table)
+    held = {cell for cells in counts.values() for cell in cells}
+    found = {}
+    for cell in contrasts.CELLS.values():
+        label = f"history on − off, {CELL_TITLES[cell]}"
+        pair = contrasts.Contrast(label, {f"on {cell}": 1, f"off {cell}": -1})
+        weights = contrasts.weights_of(pair, held)
+        found[cell] = contrasts.compared(label, counts, weights)
+    return found
+
+
+def _arms(runs: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """{part: runs}."""
+    arms: dict[str, int] = {}
+    for run in runs:
+        part = part_of(run["role"], run["domain"]) or run["role"]
+        arms[part] = arms.get(part, 0) + 1
+    return arms
 
 
 # --- design, and tables ------------------------------------------------------------------------
@@ -378,15 +413,15 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
         }[at_low]
         + "."
     )
-    yield from (
+    excluded = [
         account.excluded
         for account in accounts.ACCOUNTS
         if known["accounts"][account.name]["excluded"]
-    )
+    ]
+    yield " ".join(excluded)
     for name in ("HP-LP", "HP-HA", "SxC", "H"):
-        if contrasts.certain(contrast := known["contrasts"][name]) or contrasts.below(
-            contrast
-        ):
+        contrast = known["contrasts"][name]
+        if contrasts.certain(contrast) or contrasts.below(contrast):
             yield f"{sentence(contrast['label'])[:-1]}: {accounts.extent(contrast)}."
     if all(gate["established"]["verdict"] == PASS for gate in out["gates"]):
         yield "It passes all credibility gates of the specification."

@@ -6,7 +6,7 @@ terminal(document(out))     the answer
 
 import json
 import sys
-from collections import Counter
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -16,7 +16,8 @@ from cirrus.ask.bulletins import CELL
 from cirrus.ask.design import part_of, titles
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge.contrasts import CONTRASTS
-from cirrus.judge.endpoint import FIXED, SECONDARY
+from cirrus.judge.endpoint import HYPOTHESES, SECONDARY, STATES
+from cirrus.judge.gates import PASS
 from cirrus.judge.rows import (
     RUNS_FILE,
     Run,
@@ -46,7 +47,9 @@ from show.figures import (
     STAMP,
     cost,
     count,
+    counted,
     estimate,
+    interval,
     p_is,
     p_value,
     percent,
@@ -61,68 +64,106 @@ from show.plots import Intervals, Lines, Point
 MOST = 1_000  # policies on the page
 SHOWN = 20_000  # characters of a text
 RATIONALES = 12  # decisions shown of a policy
-EXCERPT = 500  # characters of a policy that is quoted
+EXCERPT = 300  # characters of a policy that is quoted
+QUOTED = 2  # policies of each cell
+LINES = 22  # of a terminal, before what a script adds
 CELLS = DESIGNS["2x2"].cells
 # No colour of praise or blame: a gate that passes is no success.
 TAGS = {"pass": "plain", "fail": "plain", "undecided": "dim", "not evaluable": "dim"}
-WIRES = {
-    True: doc.Tag("TRIPPED", "stamp"),
-    False: doc.Tag("quiet"),
-    None: doc.Tag("not checked"),
-}
+ALERTS = {True: doc.Tag("alert", "plain"), False: doc.Tag("quiet"), None: doc.Tag("–")}
+RINGS = {True: doc.Tag("rings", "stamp"), False: doc.Tag("quiet"), None: doc.Tag("–")}
+TERMS = "as specified"  # a heading that says whose rule it is
 EFFECTS_NOTE = (
     "First encounters of all rounds: mean over bulletins of the difference inside each; the 95% "
     "interval covers the drawing of bulletins and of wordings, and is no narrower than Newcombe's "
     "score interval; models share the 5%. No interval: one bulletin only."
 )
 SPECIFIED_NOTE = (
-    "Mean over agents; p: two-sided sign flips over agents. This test has no interval: that of the "
-    "primary contrast, over bulletins, is another rule, and decides. Agents of a seed share a "
-    "bulletin, so what stands here speaks of these bulletins only."
+    "Mean over agents; two-sided p over all assignments of signs to agents. A cell is one run of a "
+    "seed, and these runs share bulletins, pairs and labels. In the models S and C are tested "
+    "without their product; the coefficients are those beside it."
 )
 GATES_NOTE = (
-    "“As specified” is the rule on the estimate; “established” asks whether the data exclude the "
-    "alternative, and decides."
+    "“As specified” is the rule on the estimate of round 1; “established” asks whether the data "
+    "exclude the alternative, over the first encounters of all rounds, and decides."
 )
+COURSE_NOTE = (
+    "Encounter: share of cooperation at a pair's meetings of the round, with history from the "
+    "second on. Similarity: mean TF-IDF cosine (characters, 3 to 5) over pairs of policies."
+)
+NO_ROUND = {"value": None, "low": None, "high": None}
+HISTORY_NOTE = "All encounters; at a pair's first meeting nothing is shown in either."
 
 
 def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
     """{file name: content}; policies and answers are read from the runs again."""
     report = document(out, study)
-    tables = (
-        [_effects("contrast", _rows(out), "effects"), _specified(out)]
-        if _shown(out)
-        else []
-    )
-    summary = report._replace(
-        gist=_gist(out),
-        sections=[
-            _claims(out),
-            doc.Section("Tables", [*tables, _gates(out)]),
-            doc.Section("Markers in policies", list(markers.blocks(out["markers"]))),
-        ],
-    )
+    summary = report._replace(trials=None)
     return {"acausal-summary.md": doc.markdown(summary), "report.html": page(report)}
 
 
 def document(out: Mapping[str, Any], study: Study | None = None) -> doc.Document:
-    """The report of an analysis; with its texts where the study is given."""
+    """The report of an analysis, in the order of its nine parts; with its texts where the study is
+    given."""
     unfinished = [run["run"] for run in out["runs"] if run["state"] != "complete"]
-    gist, details = _gist(out), doc.Section("Details", list(_details(out, study)))
+    stamps = [STAMP] if out["simulated"] else []
+    if unfinished:
+        stamps.append(f"INCOMPLETE: {', '.join(unfinished)}.")
+    figure, gist = None, []
+    if _shown(out):
+        figure, gist = _interaction(out), [_intervals(out)]
+    board = _gates(out)
     return doc.Document(
         "CIRRUS-24 tournament",
         _question(out),
-        out["verdict"]["sentence"],
+        out["as_specified"]["sentence"],
         doc.Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"),
-        _interaction(out),
-        [doc.Columns([[_intervals(out)], gist])] if _shown(out) else gist,
-        [_claims(out), details],
-        study and _trials(study),
-        [STAMP] * out["simulated"]
-        + [f"INCOMPLETE: {', '.join(unfinished)}."] * bool(unfinished),
+        figure,
+        [doc.Words(_established(out)), *gist],
+        list(_sections(out, study, board)),
+        None if study is None else _trials(study),
+        stamps,
+        verdicts=_short(board),
         alarms=list(out["losses"].values()),
-        note=out["first_line"]["sentence"],
+        note=_established(out),
     )
+
+
+def _sections(
+    out: Mapping[str, Any], study: Study | None, board: doc.Table
+) -> Iterator[doc.Section]:
+    """The parts below the first screen, each under its own heading."""
+    if _shown(out):
+        parts = list(_endpoint(out))
+        yield doc.Section("Primary endpoint, as specified: round 1", parts)
+    more = []
+    if out["next"]:
+        more = [
+            doc.Words(["What brings the data that gates lack:", doc.Code(out["next"])])
+        ]
+    figures = [board, *more, doc.Words(GATES_NOTE, "dim")]
+    rests = doc.Fold("What the gates rest on", figures)
+    yield doc.Section("Credibility gates", [_short(board), rests])
+    wires = _wires(out)
+    brief = wires._replace(
+        head=wires.head[:4], rows=[row[:4] for row in wires.rows], name="board"
+    )
+    figures = [wires, doc.Words(out["first_line"]["sentence"]), _answers(out)]
+    yield doc.Section("Tripwires", [brief, doc.Fold("Figures, and by cell", figures)])
+    if _shown(out):
+        yield doc.Section(
+            "Effects, established", [doc.Fold("Tables", [*_effects(out)])]
+        )
+    marks = [*markers.blocks(out["markers"])]
+    yield doc.Section("Markers in policies", [doc.Fold("Tables", marks)])
+    quotes = list(_excerpts(study)) if study else []
+    if quotes:
+        title = "Two policies of each cell, as they were written"
+        fold = f"Round 1, the first by agent id, {EXCERPT} characters"
+        yield doc.Section(title, [doc.Fold(fold, quotes)])
+    yield _claims(out)
+    runs = f"{count(len(out['runs']), 'run')}, {cost(out['cost'])}"
+    yield doc.Section("Runs", [doc.Fold(runs, [_runs(out["runs"])])])
 
 
 def _identity(out: Mapping[str, Any]) -> dict[str, str]:
@@ -138,137 +179,29 @@ def _identity(out: Mapping[str, Any]) -> dict[str, str]:
 
 def _question(out: Mapping[str, Any]) -> str:
     design = out["design"]
-    models = ", ".join(
-        dict.fromkeys(name for names in design["models"].values() for name in names)
-    )
+    models: dict[str, None] = {}
+    for names in design["models"].values():
+        models |= dict.fromkeys(names)
     return (
         "Do agents cooperate on a first encounter because they take their peers for alike? "
         f"{count(design['runs'], 'run')}, {count(design['agents'], 'agent')}, "
-        f"{count(len(design['seeds']), 'seed')}; {models}. "
-        f"{out['established']['decisions']:,} readable first decisions. "
-        f"{out['first_line']['sentence']}"
+        f"{count(len(design['seeds']), 'seed')}; {', '.join(models)}. "
+        f"{out['established']['decisions']:,} readable first decisions."
     )
 
 
-def _gist(out: Mapping[str, Any]) -> list[doc.Table | doc.Words]:
-    tripped = [wire for wire in out["tripwires"] if wire["tripped"]]
-    rows = [
-        [_verdict(gate["established"]), gate["title"], gate["established"]["figure"]]
-        for gate in out["gates"]
-    ]
-    return [
-        doc.Table(
-            ["established", "gate", "rests on"],
-            rows,
-            caption="Credibility gates",
-            name="gates",
-        ),
-        *[
-            doc.Words(
-                ["What brings the data that gates lack: ", doc.Code(out["next"] or "")]
-            )
-        ]
-        * bool(out["next"]),
-        *[_wires(tripped, "Tripwires that ring", "tripped")] * bool(tripped),
-    ]
-
-
-def _verdict(entry: Mapping) -> doc.Tag:
-    return doc.Tag(entry["verdict"], TAGS[entry["verdict"]])
-
-
-def _wires(wires: Sequence[Mapping], caption: str, name: str) -> doc.Table:
-    rows = [[WIRES[wire["tripped"]], wire["title"], wire["figure"]] for wire in wires]
-    return doc.Table(["state", "tripwire", "figure"], rows, caption=caption, name=name)
-
-
-def _claims(out: Mapping[str, Any]) -> doc.Section:
-    entry, (may_not, always) = out["registration"], not_supported(out)
-    heads = ", ".join(f"{name} {head[:12]}" for name, head in entry["heads"].items())
-    registered = (
-        f"{entry['kind']} analysis"
-        + (f": {entry['why']}" if entry["why"] else "")
-        + (f" (preregistration {heads})" if heads else "")
-    )
-    return doc.Section(
-        "What may be said",
-        [
-            doc.Words(sentence(registered), "dim"),
-            doc.Bullets(entry["deviations"]),
-            doc.Columns(
-                [
-                    [
-                        doc.Section(
-                            "From these data", [doc.Bullets(out["claims"]["may"])]
-                        )
-                    ],
-                    [doc.Section("Not from these data", [doc.Bullets(may_not)])],
-                ]
-            ),
-            always,
-        ],
+def _established(out: Mapping[str, Any]) -> str:
+    """The second line of every report: what holds over all rounds, and how many gates do."""
+    by_rule = _passed(out, "as_specified")
+    passed = _passed(out, "established")
+    return (
+        f"Established, all rounds: {out['verdict']['sentence']} Credibility gates passed: "
+        f"{by_rule} of {len(out['gates'])} as specified, {passed} established."
     )
 
 
-def _details(out: Mapping[str, Any], study: Study | None) -> Iterator[doc.Fold]:
-    if _shown(out):
-        delta, models = (
-            out["as_specified"]["delta"],
-            _models(out["as_specified"]["model"]),
-        )
-        yield doc.Fold(
-            "Cooperation and effects",
-            [
-                _effects("contrast", _rows(out), "effects"),
-                _by(out),
-                doc.Words(EFFECTS_NOTE, "dim"),
-            ],
-        )
-        yield doc.Fold(
-            "As specified: round 1, agents of a seed as units",
-            [
-                _specified(out),
-                doc.Words(
-                    f"Cliff's δ (−1 to 1) of the two cells: {estimate(delta).words}; interval by "
-                    f"Student's t over {count(delta['units'], 'agent')}, no narrower than Newcombe's."
-                ),
-                doc.Words(SPECIFIED_NOTE, "dim"),
-                *_bounds(out),
-                *models,
-            ],
-        )
-    yield doc.Fold("How the gates judge", [_gates(out), doc.Words(GATES_NOTE, "dim")])
-    yield doc.Fold("Quality of the data", list(_quality(out)))
-    yield doc.Fold(
-        "Later encounters and policies",
-        [_course(out["course"]), *_convergence(out["convergence"])],
-    )
-    yield doc.Fold(
-        "Markers in policies", [*markers.blocks(out["markers"]), *_excerpts(study)]
-    )
-    yield doc.Fold(
-        f"{count(len(out['runs']), 'run')}, {cost(out['cost'])}", [_runs(out["runs"])]
-    )
-
-
-def _runs(runs: Sequence[Mapping]) -> doc.Table:
-    """Runs of one role and domain together: acausal-analysis.json names each."""
-    groups: dict[str, list[Mapping]] = {}
-    for run in runs:
-        groups.setdefault(f"{run['role']}, {run['domain']}", []).append(run)
-    return doc.Table(
-        ["runs", "complete", "calls", "unanswered"],
-        [
-            [
-                name,
-                f"{sum(run['state'] == 'complete' for run in held)} of {len(held)}",
-                *map(str, _calls(held)),
-            ]
-            for name, held in groups.items()
-        ],
-        (1, 2, 3),
-        name="runs",
-    )
+def _passed(out: Mapping[str, Any], rule: str) -> int:
+    return sum(gate[rule]["verdict"] == PASS for gate in out["gates"])
 
 
 def _shown(out: Mapping[str, Any]) -> bool:
@@ -276,197 +209,62 @@ def _shown(out: Mapping[str, Any]) -> bool:
     return bool(out["established"]["contrasts"] and out["established"]["decisions"])
 
 
-# --- figures -----------------------------------------------------------------------------------
+# --- the endpoint as specified -----------------------------------------------------------------
 
 
-def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
-    """A panel for each level of H that has any cell."""
-    panels, parts = {}, out["established"]["by_H"] if _shown(out) else {}
-    for h in ("low", "high", "omit"):
-        if h in parts and any(cell["n"] for cell in parts[h]["cells"].values()):
-            panels[f"compliance pressure {h}"] = {
-                row: [point(parts[h], low)._replace(hollow=True), point(parts[h], high)]
-                for row, (low, high) in CROSSED.items()
-            }
-    caption = (
-        f"First encounters of all rounds, {out['established']['decisions']:,} decisions; "
-        f"95% intervals over bulletins and wordings. {PARALLEL}"
-    )
-    return (
-        doc.Plot(
-            Lines(
-                "Cooperation by symmetry and cue",
-                ("symmetry low", "symmetry high"),
-                panels,
-                ("", UP),
-            ),
-            caption,
-        )
-        if panels
-        else None
-    )
-
-
-def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
-    """The primary contrast, and the same elsewhere."""
-    contrast = out["established"]["contrasts"]["HP-LA"]
-    main = part_of("main", out["design"]["domain"])
-    rows = [(contrast["label"], contrast)]
-    rows += [
-        (f"the same, compliance pressure {h}", part["HP-LA"])
-        for h, part in out["established"]["by_H"].items()
-    ]
-    return rows + [
-        (f"the same, {title}", out["parts"][name]["HP-LA"])
-        for name, title in titles(out["parts"]).items()
-        if name != main
-    ]
-
-
-def _rows(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
-    """Every contrast over bulletins and wordings."""
-    contrasts = out["established"]["contrasts"]
-    return _primary(out) + [
-        (contrasts[name]["label"], contrasts[name])
-        for name in list(CONTRASTS)[1:]
-        if name in contrasts
-    ]
-
-
-def _intervals(out: Mapping[str, Any]) -> doc.Plot:
-    rows = [
-        Point(
-            label,
-            contrast["value"],
-            contrast["low"],
-            contrast["high"],
-            count(contrast["units"], "bulletin"),
-            units=list(contrast["by_bulletin"].values()),
-        )
-        for label, contrast in _primary(out)
-    ]
-    return doc.Plot(
-        Intervals(
-            "Symmetry + cue against neither", {"": rows}, "points of cooperation"
-        ),
-        "Mean over bulletins, a dot each, with 95% intervals; first encounters of all rounds.",
-    )
-
-
-# --- tables ------------------------------------------------------------------------------------
-
-
-def _effects(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> doc.Table:
-    """Of each contrast its estimate, or why it has none, and the bulletins that point the other
-    way."""
-
-    def against(entry: Mapping) -> str:
-        values = entry.get("by_bulletin", {}).values()
-        return f"{sum(value * entry['value'] < 0 for value in values)} of {len(values)}"
-
-    return doc.Table(
-        [head, "points (interval)", "bulletins against"],
-        [
-            [
-                label,
-                doc.Small(entry["why"])
-                if entry["value"] is None
-                else estimate(entry, 100, 1),
-                against(entry),
-            ]
-            for label, entry in rows
-        ],
-        (1, 2),
-        name=name,
-    )
-
-
-def _by(out: Mapping[str, Any]) -> doc.Table:
-    """The primary contrast one model and round at a time."""
-    known = out["established"]
-    rows = [
-        (name, part["contrasts"]["HP-LA"]) for name, part in known["by_model"].items()
-    ]
-    rows += [
-        (f"round {number}", contrast) for number, contrast in known["by_round"].items()
-    ]
-    return _effects("primary contrast", rows, "by-model")
-
-
-def _specified(out: Mapping[str, Any]) -> doc.Table:
-    """As the specification has it: round 1, agents of a seed as units."""
+def _endpoint(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words | doc.Fold]:
     point = out["as_specified"]
-    entries = [point["design"], *(point["secondary"][name] for name in SECONDARY)]
-    return doc.Table(
-        ["contrast, as specified", "points", "p", "agents"],
-        [
-            [
-                entry["label"],
-                signed(None if entry["value"] is None else 100 * entry["value"], 1),
-                p_value(entry["p"]),
-                str(entry["units"]),
-            ]
-            for entry in entries
-        ],
-        (1, 2, 3),
-        name="as-specified",
+    delta, model = point["delta"], point["model"]
+    over = delta["clustered"]
+    limits = interval(over["low"], over["high"], sign=True) or NONE
+    yield doc.Words(
+        f"Cliff's δ of the two cells: {estimate(delta).words} (decisions taken for "
+        f"independent); over {count(over['units'], 'agent')} {limits}."
     )
-
-
-def _gates(out: Mapping[str, Any]) -> doc.Table:
-    return doc.Table(
-        ["gate", "asks", "as specified", "figure"],
-        [
-            [
-                gate["title"],
-                gate["asks"],
-                _verdict(gate["as_specified"]),
-                gate["as_specified"]["figure"],
-            ]
-            for gate in out["gates"]
-        ],
-        name="gates-as-specified",
-    )
-
-
-def _models(model: Mapping[str, Any]) -> Iterator[doc.Bullets | doc.Table]:
-    """What the two mixed models are, what was left out of them, and tests of their terms."""
-    left = "; ".join(
-        f"{name} ({why})" for name, why in sorted(model["left_out"].items())
-    )
-    names = {"as_specified": "as specified", "with_policy": "with (1|policy)"}
-    yield doc.Bullets(
-        [
-            *([f"Left out of the models: {left}."] if left else []),
-            *(
-                [
-                    f"{sentence(title).removesuffix('.')},",
-                    doc.Code(model[name]["formula"]),
-                    _fit(model[name]),
-                ]
-                for name, title in names.items()
-            ),
-        ]
-    )
-    columns = [model[name]["tests"] or {} for name in names]
-    rows = [
-        [term, *(cell for tests in columns for cell in _test(tests.get(term)))]
-        for term in FIXED
-        if any(term in tests for tests in columns)
+    rest = [
+        _coefficients(model["with_policy"], "with (1|policy), which decides"),
+        doc.Words(f"{STATES[point['met']].capitalize()}: {point['why']}."),
+        _coefficients(model["as_specified"], TERMS),
+        doc.Bullets(list(_formulas(model))),
+        _specified(out),
+        doc.Words(SPECIFIED_NOTE, "dim"),
+        *_bounds(out),
     ]
-    if rows:
-        heads = [
-            head
-            for title in names.values()
-            for head in (f"{title}: χ² (df)", f"p {title}")
-        ]
-        yield doc.Table(
-            ["term", *heads],
-            rows,
-            (1, 2, 3, 4),
-            "Likelihood-ratio tests of the terms",
-            "model-terms",
-        )
+    yield doc.Fold("Coefficients of the mixed models, and the exact test", rest)
+
+
+def _coefficients(model: Mapping[str, Any], title: str) -> doc.Table:
+    """Terms of a mixed model on the log-odds scale, then the SDs of its random intercepts."""
+    rows = []
+    for row in model["coefficients"]:
+        p = p_value(row["p"])
+        if row["test"] == "Wald":
+            p += " (Wald)"
+        adjusted = p_value(row["p_holm"]) if row["name"] in HYPOTHESES else NONE
+        effect = {"value": row["estimate"], "low": row["low"], "high": row["high"]}
+        rows.append([row["name"], estimate(effect), plain(row["se"]), p, adjusted])
+    fit = model["fit"] or {"random_sd": {}, "groups": {}}
+    for name, sd in fit["random_sd"].items():
+        groups = count(fit["groups"][name], "group")
+        rows.append([f"SD of (1|{name}), {groups}", plain(sd), "", "", ""])
+    decisions = f"{fit['rows']:,} decisions" if "rows" in fit else "not fitted"
+    return doc.Table(
+        ["term", "log odds (95% interval)", "SE", "p, likelihood ratio", "p, Holm"],
+        rows or [[model["why"] or NONE]],
+        (1, 2, 3, 4),
+        f"Mixed logistic regression, {title}: round 1, first encounters, {decisions}",
+        f"coefficients-{'policy' if 'policy' in model['formula'] else 'specified'}",
+    )
+
+
+def _formulas(model: Mapping[str, Any]) -> Iterator[doc.Line]:
+    """What the two models are, and what was left out of them."""
+    left = [f"{name} ({why})" for name, why in sorted(model["left_out"].items())]
+    if left:
+        yield f"Left out of the models: {'; '.join(left)}."
+    names = {"as_specified": "As specified", "with_policy": "With (1|policy)"}
+    for name, title in names.items():
+        yield [f"{title},", doc.Code(model[name]["formula"]), _fit(model[name])]
 
 
 def _fit(model: Mapping[str, Any]) -> str:
@@ -479,10 +277,29 @@ def _fit(model: Mapping[str, Any]) -> str:
     )
 
 
-def _test(test: Mapping | None) -> list[str]:
-    if test is None or test["chi2"] is None:
-        return [NONE, NONE]
-    return [f"{plain(test['chi2'])} ({test['df']})", p_value(test["p"])]
+def _specified(out: Mapping[str, Any]) -> doc.Table:
+    """The exact test: round 1, agents of a seed as units."""
+    point = out["as_specified"]
+    rows = []
+    for entry in [point["design"], *(point["secondary"][name] for name in SECONDARY)]:
+        value = None if entry["value"] is None else 100 * entry["value"]
+        adjusted = p_value(entry.get("p_holm"))
+        p = p_value(entry["p"])
+        rows.append(
+            [entry["label"], signed(value, 1), p, adjusted, str(entry["units"])]
+        )
+    return doc.Table(
+        [
+            "contrast, as specified",
+            "points",
+            "p, exact sign flips",
+            "p, Holm",
+            "agents",
+        ],
+        rows,
+        (1, 2, 3, 4),
+        name=TERMS.replace(" ", "-"),
+    )
 
 
 def _bounds(out: Mapping[str, Any]) -> Iterator[doc.Words]:
@@ -496,122 +313,266 @@ def _bounds(out: Mapping[str, Any]) -> Iterator[doc.Words]:
         )
 
 
-def _quality(out: Mapping[str, Any]) -> Iterator[doc.Table]:
-    yield _wires(out["tripwires"], "Tripwires", "tripwires")
-    cells = {
-        title: [out["parts"][name]["cells"][cell.name] for cell in CELLS]
-        for name, title in titles(out["parts"]).items()
-    }
-    yield doc.Table(
-        ["data", *(cell.words for cell in CELLS)],
-        [
-            [
-                title,
-                *(
-                    f"{cell['missing']} of {cell['n'] + cell['missing']}"
-                    for cell in part
-                ),
-            ]
-            for title, part in cells.items()
-        ],
-        (1, 2, 3, 4),
-        "Missing decisions by cell",
-        "missing",
-    )
+# --- gates and tripwires -----------------------------------------------------------------------
 
 
-def _course(course: Sequence[Mapping]) -> doc.Table:
-    """The main runs: later encounters see history."""
-    held = {
-        (row["domain"], row["round"], row["encounter"]): row
-        for row in course
-        if row["role"] == "main"
-    }
-    last = range(1, max((key[2] for key in held), default=0) + 1)
+def _gates(out: Mapping[str, Any]) -> doc.Table:
+    rows = []
+    for gate in out["gates"]:
+        decides = gate["decides"] or NONE
+        if gate["next"]:
+            decides = [f"{decides}:", doc.Code(gate["next"])]
+        rows.append(
+            [gate["title"], _ruled(gate["as_specified"]), _ruled(gate["established"])]
+            + [decides]
+        )
     return doc.Table(
-        ["data", *(f"encounter {at}" for at in last)],
-        [
-            [
-                f"{domain}, round {number}",
-                *(_share(held.get((domain, number, at))) for at in last),
-            ]
-            for domain, number in sorted({key[:2] for key in held})
-        ],
-        name="course",
+        ["gate", TERMS, "established", "what would decide it"], rows, name="gates"
     )
+
+
+def _ruled(entry: Mapping[str, Any]) -> doc.Line:
+    return [_verdict(entry), doc.Small(entry["figure"])]
+
+
+def _verdict(entry: Mapping[str, Any]) -> doc.Tag:
+    return doc.Tag(entry["verdict"], TAGS[entry["verdict"]])
+
+
+def _short(board: doc.Table) -> doc.Table:
+    """The gates as a terminal has room for them."""
+    rows = []
+    for title, by_rule, established, decides in board.rows:
+        brief = decides[0] if isinstance(decides, list) else decides
+        brief = brief.partition(" (")[0].rstrip(":")
+        rows.append([title, by_rule[0], established[0], brief])
+    heads = ["gate", TERMS, "established", "would decide it"]
+    return doc.Table(heads, rows, name="gates-in-short")
+
+
+def _wires(out: Mapping[str, Any]) -> doc.Table:
+    rows = []
+    for wire in out["tripwires"]:
+        states = ALERTS[wire["alert"]], RINGS[wire["tripped"]]
+        rows.append([wire["title"], wire["limit"], *states, wire["figure"]])
+    return doc.Table(
+        ["tripwire", "alert if", TERMS, "established", "figure"], rows, name="tripwires"
+    )
+
+
+def _answers(out: Mapping[str, Any]) -> doc.Table:
+    """How the decisions of main runs ended, by run."""
+    rows = []
+    for run in out["runs"]:
+        if run["role"] != "main":
+            continue
+        ended = run["statuses"]["decision"]
+        total = sum(ended.values())
+        read, refused = ended.get("ok", 0), ended.get("refused", 0)
+        cut = ended.get("truncated", 0)
+        shown = [counted(n, total) for n in (read, refused, cut)]
+        cell = run["cell"].replace("compliance ", "")
+        seed = f"{cell}, seed {run['seed']}"
+        rows.append([seed, *shown, str(total - read - refused - cut)])
+    return doc.Table(
+        ["cell", "readable", "refused", "cut off", "other"],
+        rows,
+        (1, 2, 3, 4),
+        "Decisions of the main runs, all rounds and encounters",
+        "answers",
+    )
+
+
+# --- effects -----------------------------------------------------------------------------------
+
+
+def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
+    """A panel for each level of H that has any cell."""
+    panels, parts = {}, out["established"]["by_H"]
+    for h in ("low", "high", "omit"):
+        cells = parts[h]["cells"].values() if h in parts else ()
+        if any(cell["n"] for cell in cells):
+            panels[f"compliance pressure {h}"] = {
+                row: [point(parts[h], low)._replace(hollow=True), point(parts[h], high)]
+                for row, (low, high) in CROSSED.items()
+            }
+    if not panels:
+        return None
+    ends = ("symmetry low", "symmetry high")
+    lines = Lines("Cooperation by symmetry and cue", ends, panels, ("", UP))
+    return doc.Plot(
+        lines,
+        f"First encounters of all rounds, {out['established']['decisions']:,} decisions; "
+        f"95% intervals over bulletins and wordings. {PARALLEL}",
+    )
+
+
+def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
+    """The primary contrast, and the same elsewhere."""
+    contrast = out["established"]["contrasts"]["HP-LA"]
+    main = part_of("main", out["design"]["domain"])
+    rows = [(contrast["label"], contrast)]
+    for h, part in out["established"]["by_H"].items():
+        rows.append((f"the same, compliance pressure {h}", part["HP-LA"]))
+    for name, title in titles(out["parts"]).items():
+        if name != main:
+            runs = count(out["arms"].get(name, 0), "run")
+            rows.append((f"the same, {title} ({runs})", out["parts"][name]["HP-LA"]))
+    return rows
+
+
+def _rows(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
+    """Every contrast over bulletins and wordings."""
+    contrasts, rows = out["established"]["contrasts"], _primary(out)
+    for name in list(CONTRASTS)[1:]:
+        if name in contrasts:
+            rows.append((contrasts[name]["label"], contrasts[name]))
+    rows += [(entry["label"], entry) for entry in out["history"].values()]
+    return rows
+
+
+def _intervals(out: Mapping[str, Any]) -> doc.Plot:
+    rows = []
+    for label, contrast in _primary(out):
+        limits = contrast["value"], contrast["low"], contrast["high"]
+        n = count(contrast["units"], "bulletin")
+        dots = list(contrast["by_bulletin"].values())
+        rows.append(Point(label, *limits, n, units=dots))
+    title = "Symmetry + cue against neither"
+    return doc.Plot(
+        Intervals(title, {"": rows}, "points of cooperation"),
+        "Mean over bulletins, a dot each, with 95% intervals; first encounters of all rounds.",
+    )
+
+
+def _effects(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words]:
+    yield _contrasts("contrast", _rows(out), "effects")
+    yield doc.Words(EFFECTS_NOTE, "dim")
+    if out["history"]:
+        yield doc.Words(HISTORY_NOTE, "dim")
+    parts = out["established"]["by_model"]
+    if len(parts) > 1:
+        by = [(name, part["contrasts"]["HP-LA"]) for name, part in parts.items()]
+        yield _contrasts("primary contrast", by, "by-model")
+    yield _course(out)
+    yield doc.Words(COURSE_NOTE, "dim")
+
+
+def _contrasts(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> doc.Table:
+    """Of each contrast its estimate, or why it has none, and the bulletins that point the other
+    way."""
+    lines = []
+    for label, entry in rows:
+        shown = estimate(entry, 100, 1)
+        if entry["value"] is None:
+            shown = doc.Small(entry["why"])
+        values = list(entry.get("by_bulletin", {}).values())
+        against = sum(value * entry["value"] < 0 for value in values)
+        lines.append([label, shown, f"{against} of {len(values)}"])
+    head_row = [head, "points (interval)", "bulletins against"]
+    return doc.Table(head_row, lines, (1, 2), name=name)
+
+
+def _course(out: Mapping[str, Any]) -> doc.Table:
+    """The main runs by round: cooperation at each encounter, the primary contrast at first ones,
+    similarity of policies."""
+    held, last = {}, 0
+    for row in out["course"]:
+        if row["role"] == "main" and row["domain"] == out["design"]["domain"]:
+            held[row["round"], row["encounter"]] = row
+            last = max(last, row["encounter"])
+    alike = {row["round"]: row for row in out["convergence"]}
+    rows = []
+    for number in sorted({number for number, _ in held}):
+        shares = [_share(held.get((number, at + 1))) for at in range(last)]
+        near = alike.get(number, {})
+        both = [plain(near.get("within"), 3), plain(near.get("between"), 3)]
+        contrast = out["established"]["by_round"].get(number, NO_ROUND)
+        effect = estimate(contrast, 100, 1)
+        rows.append([f"round {number}", *shares, effect, *both])
+    encounters = [f"encounter {at + 1}" for at in range(last)]
+    heads = ["main runs", *encounters, "symmetry + cue − neither"]
+    heads += ["similarity within cells", "between"]
+    return doc.Table(heads, rows, name="course")
 
 
 def _share(row: Mapping | None) -> str:
-    return (
-        NONE
-        if row is None or row["mean"] is None
-        else f"{percent(row['mean'])} of {plain(row['n'], 0)}"
-    )
+    if row is None or row["mean"] is None:
+        return NONE
+    return f"{percent(row['mean'])} of {plain(row['n'], 0)}"
 
 
-def _convergence(rounds: Sequence[Mapping]) -> Iterator[doc.Table | doc.Words]:
-    rows = [
-        [
-            f"round {row['round']}",
-            plain(row["within"], 3),
-            plain(row["between"], 3),
-            signed(row["difference"], 3),
-        ]
-        for row in rounds
+# --- what may be said, and the runs ------------------------------------------------------------
+
+
+def _claims(out: Mapping[str, Any]) -> doc.Section:
+    entry, (may_not, always) = out["registration"], not_supported(out)
+    heads = ", ".join(f"{name} {head[:12]}" for name, head in entry["heads"].items())
+    registered = f"{entry['kind']} analysis"
+    if entry["why"]:
+        registered += f": {entry['why']}"
+    if heads:
+        registered += f" (preregistration {heads})"
+    may = doc.Section("From these data", [doc.Bullets(out["claims"]["may"])])
+    parts = [
+        doc.Words(sentence(registered), "dim"),
+        doc.Bullets(entry["deviations"]),
+        doc.Columns(
+            [[may], [doc.Section("Not from these data", [doc.Bullets(may_not)])]]
+        ),
+        always,
     ]
-    yield doc.Table(
-        ["policies of", "similarity within cells", "between cells", "difference"],
-        rows,
-        (1, 2, 3),
-        name="convergence",
-    )
-    yield doc.Words(
-        "Mean TF-IDF cosine (characters, 3 to 5) over all pairs of policies that "
-        "answer one bulletin.",
-        "dim",
-    )
+    return doc.Section("What may be said", parts)
+
+
+def _runs(runs: Sequence[Mapping]) -> doc.Table:
+    """Runs of one role and domain together: acausal-analysis.json names each."""
+    groups: dict[str, list[Mapping]] = {}
+    for run in runs:
+        groups.setdefault(f"{run['role']}, {run['domain']}", []).append(run)
+    rows = []
+    for name, held in groups.items():
+        complete = sum(run["state"] == "complete" for run in held)
+        calls, lost = _calls(held)
+        rows.append([name, f"{complete} of {len(held)}", str(calls), str(lost)])
+    heads = ["runs", "complete", "calls", "unanswered"]
+    return doc.Table(heads, rows, (1, 2, 3), name="runs")
 
 
 def _calls(runs: Sequence[Mapping]) -> tuple[int, int]:
     """(calls, those without an answer)."""
-    ends = sum(
-        (Counter(n) for run in runs for n in run["outcomes"].values()), Counter()
-    )
-    return ends.total(), ends["provider_error"] + ends["not_run"]
+    calls = lost = 0
+    for run in runs:
+        for ended in run["outcomes"].values():
+            calls += sum(ended.values())
+            lost += ended.get("provider_error", 0) + ended.get("not_run", 0)
+    return calls, lost
 
 
 # --- texts -------------------------------------------------------------------------------------
 
 
-def _excerpts(study: Study | None) -> list[doc.Fold]:
-    """The first policy of each extreme cell by agent: chosen by place, not by what it says."""
-    quotes: dict[str, doc.Section] = {}
-    for run in study.runs if study else ():
-        extreme = run.cell[:2] in (("high", "present"), ("low", "absent"))
-        sound = (
+def _excerpts(study: Study) -> Iterator[doc.Section]:
+    """The first policies of round 1 in each main cell by agent: chosen by place, not by what they
+    say."""
+    seen: set[tuple[str, str]] = set()
+    for run in study.runs:
+        cell = run.cell[:2]
+        if run.role != "main" or cell in seen:
+            continue
+        sound = [
             policy
             for policy in policies(run, checked=False)
-            if policy["round"] == 1
-            and policy["policy_status"] == "ok"
-            and not policy["markers"]["benchmark_terms"]
-        )
-        if (
-            run.role == "main"
-            and extreme
-            and run.words not in quotes
-            and (policy := next(sound, None))
-        ):
-            quotes[run.words] = doc.Section(
-                f"{run.words}, {policy['agent']}",
-                [doc.Verbatim(policy["policy"][:EXCERPT])],
-            )
-    note = (
-        f"The first {EXCERPT} characters of one policy of round 1 in each of the two cells "
-        "that are compared, by agent id: taken by place, not by what they say; those with "
-        "benchmark terms are passed over."
-    )
-    quoted = [doc.Words(note, "dim"), *quotes.values()]
-    return [doc.Fold("In their own words", quoted)] if quotes else []
+            if policy["round"] == 1 and readable(policy["policy_status"])
+        ]
+        if not sound:
+            continue
+        seen.add(cell)
+        texts = [
+            f"{policy['agent']}\n{policy['policy'][:EXCERPT]}"
+            for policy in sound[:QUOTED]
+        ]
+        yield doc.Section(run.words, [doc.Verbatim("\n\n".join(texts))])
 
 
 def _scope(study: Study) -> tuple[str, Sequence[Run], int]:
@@ -820,18 +781,22 @@ def noticed(out: Mapping[str, Any]) -> list[str]:
 
 def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
     """What a terminal shows of an analysis in `target`: its report, `beside`, what to open."""
-    lacking = ", ".join(gate["title"].lower() for gate in out["gates"] if gate["next"])
-    further = (
-        [f"Gates without data: {lacking}; {_make(out['next'])}"] if lacking else []
+    lines = [doc.terminal(document(out), LINES), *_rest(out), *beside]
+    return "\n".join([*lines, f"open {target / 'report.html'}"])
+
+
+def _rest(out: Mapping[str, Any]) -> Iterator[str]:
+    """Tripwires and markers, in a line each, and how the data that gates lack are brought."""
+    alerts = [wire["tripwire"] for wire in out["tripwires"] if wire["alert"]]
+    rings = [wire["tripwire"] for wire in out["tripwires"] if wire["tripped"]]
+    yield from textwrap.wrap(out["first_line"]["sentence"], doc.WIDTH)
+    yield (
+        f"tripwires: as specified {', '.join(alerts) or 'quiet'}; established "
+        f"{', '.join(rings) or 'quiet'}"
     )
-    return "\n".join(
-        [
-            doc.terminal(document(out)),
-            *further,
-            *beside,
-            f"open {target / 'report.html'}",
-        ]
-    )
+    yield f"markers: {out['markers']['status']}"
+    if out["next"]:
+        yield f"gates without data: {_make(out['next'])}"
 
 
 def _make(command: str) -> str:

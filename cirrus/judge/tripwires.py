@@ -1,0 +1,339 @@
+"""Did the instrument make the result? Seven tripwires, and how alike policies are.
+
+    tripwires(rows, runs, texts)       a board of seven rows
+    convergence(texts)                 similarity of policies, a row a round
+
+A tripwire is `alert` by the specification's limit on the point estimate, and `tripped` where an
+interval or a test excludes the harmless value, its level shared over the cells compared; each True,
+False or None (not checked, with the reason as its figure).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import stats
+from cirrus.judge.contrasts import ALPHA
+from cirrus.judge.rows import Decision
+from common.wire import UNANSWERED
+from show.figures import interval, p_is, percent, plain
+from stats.results import mean
+
+MAX_UNREADABLE = 0.03
+MAX_TRUNCATION_GAP = 0.02
+MAX_JACCARD = 0.3
+# A policy of one of these statuses is no text to decide by.
+NO_POLICY = ("refused", "truncated", "empty", "blocked")
+Counts = Mapping[str, Counter]  # {cell: {status: answers}}
+Cells = Mapping[str, Sequence[str]]  # {cell: policies}
+Texts = Mapping[tuple[int, str, int], Cells]  # by (seed, domain, round)
+Pairs = Mapping[tuple[int, int], float]  # of two policies, by their places
+
+
+class Wire(NamedTuple):
+    alert: bool | None
+    tripped: bool | None
+    figure: str
+    numbers: Mapping[str, Any] = {}
+
+
+def unchecked(why: str) -> Wire:
+    return Wire(None, None, why)
+
+
+def tripwires(
+    rows: Sequence[Decision], runs: Sequence[Mapping[str, Any]], texts: Texts
+) -> list[dict[str, Any]]:
+    """The seven tripwires.
+
+    `rows`: primary data of the main runs. `runs`: what the manifests count, `role`, `cell`,
+    `statuses`, `served` and `upstreams` of each. `texts`: policies that can be read.
+    """
+    main = [run for run in runs if run["role"] == "main"]
+    answers, written = answered(main, "decision"), answered(main, "policy")
+    wires = {
+        "unreadable": unreadable(answers),
+        "truncation": truncation(answers),
+        "position": position(rows),
+        "overlap": overlap(texts),
+        "attrition": attrition(rows),
+        "policies": no_policies(written),
+        "served": several(runs),
+    }
+    board = []
+    for name, wire in wires.items():
+        title, limit = TITLES[name]
+        entry = {"tripwire": name, "title": title, "limit": limit}
+        board.append(entry | wire._asdict())
+    return board
+
+
+TITLES = {  # what each asks, and the limit whose passing is an alert
+    "unreadable": ("Unreadable answers in a cell", f"> {MAX_UNREADABLE:.0%}"),
+    "truncation": (
+        "Truncation between cells",
+        f"> {100 * MAX_TRUNCATION_GAP:g} points",
+    ),
+    "position": ("Option that stands first", f"p < {ALPHA}"),
+    "overlap": ("Word 3-grams of policies", f"Jaccard > {MAX_JACCARD}"),
+    "attrition": ("Missing decisions between cells", f"p < {ALPHA}"),
+    "policies": ("Policies refused or cut off", f"> {MAX_UNREADABLE:.0%}"),
+    "served": ("Models or upstreams behind a name", "> 1"),
+}
+
+
+# --- answers -----------------------------------------------------------------------------------
+
+
+def answered(runs: Sequence[Mapping[str, Any]], what: str) -> dict[str, Counter]:
+    """{cell: {status: decisions, or policies}}, as far as they were answered."""
+    cells: dict[str, Counter] = {}
+    for run in runs:
+        held = cells.setdefault(run["cell"], Counter())
+        for status, n in run["statuses"][what].items():
+            if status not in UNANSWERED:
+                held[status] += n
+    return {cell: held for cell, held in sorted(cells.items()) if held.total()}
+
+
+def unreadable(answers: Counts) -> Wire:
+    def bad(statuses: Counter) -> int:
+        return statuses.total() - statuses["ok"]
+
+    return _too_many(answers, bad, "no answers")
+
+
+def no_policies(written: Counts) -> Wire:
+    def bad(statuses: Counter) -> int:
+        return sum(statuses[name] for name in NO_POLICY)
+
+    return _too_many(written, bad, "no policies")
+
+
+def _too_many(counts: Counts, bad: Callable[[Counter], int], none: str) -> Wire:
+    """Whether the share of `bad` ones in some cell is above MAX_UNREADABLE."""
+    if not counts:
+        return unchecked(none)
+    level = 1 - ALPHA / len(counts)
+    shares = {
+        cell: stats.share(bad(statuses), statuses.total(), level)
+        for cell, statuses in counts.items()
+    }
+    worst = max(shares, key=lambda cell: shares[cell].low)
+    most = shares[worst]
+    largest = max(share.value for share in shares.values())
+    told = f"{percent(most.value, 1)} ({most.k} of {most.n}, {worst}; at least "
+    told += f"{percent(most.low, 1)})"
+    numbers = {cell: share._asdict() for cell, share in shares.items()}
+    alert, tripped = largest > MAX_UNREADABLE, most.low > MAX_UNREADABLE
+    return Wire(alert, tripped, told, {"cells": numbers})
+
+
+def truncation(answers: Counts) -> Wire:
+    """The difference between two cells in the share of answers that were cut off."""
+    if len(answers) < 2:
+        return unchecked("fewer than two cells with answers")
+    cut = {
+        cell: (statuses["truncated"], statuses.total())
+        for cell, statuses in answers.items()
+    }
+    rates = {cell: k / n for cell, (k, n) in cut.items()}
+    pairs = list(combinations(sorted(rates, key=rates.__getitem__), 2))
+    level = 1 - ALPHA / len(pairs)
+    gaps = {}
+    for less, more in pairs:
+        gaps[more, less] = stats.newcombe_difference(*cut[more], *cut[less], level)
+    widest = max(gaps, key=lambda pair: gaps[pair].low)
+    gap = gaps[widest]
+    largest = max(rates.values()) - min(rates.values())
+    limits = interval(gap.low, gap.high, 1, sign=True, scale=100)
+    told = f"{' against '.join(widest)}: {plain(100 * gap.value, 1)} points ({limits})"
+    numbers = {"value": gap.value, "low": gap.low, "high": gap.high}
+    return Wire(
+        largest > MAX_TRUNCATION_GAP,
+        gap.low > MAX_TRUNCATION_GAP,
+        told,
+        {"cells": rates, "gap": numbers},
+    )
+
+
+def position(rows: Sequence[Decision]) -> Wire:
+    """Was the option shown first taken more, or less, often than the other?
+
+    Exact sign-flip test over the slots whose order was drawn: a pair's encounter under a seed and
+    domain, shared by all runs of the seed and both sides.
+    """
+    if len({row.option_order for row in rows}) < 2:
+        return unchecked("one option order only: position and act can't be told apart")
+    taken = [row for row in rows if row.first_taken is not None]
+    if not taken:
+        return unchecked("no readable decisions")
+    k, n = sum(row.first_taken for row in taken), len(taken)
+    slots: Counter = Counter()
+    for row in taken:
+        slot = row.seed, row.domain, *sorted((row.agent, row.opponent))
+        slots[slot] += 1 if row.first_taken else -1
+    test = stats.sign_flip_test([slots[slot] for slot in sorted(slots)])
+    if test.p is None:
+        return unchecked(f"{k} of {n}; no test: {test.why}")
+    told = f"{k} of {n} ({percent(k / n)}) took the first, {p_is(test.p)} "
+    told += f"over {len(slots)} drawn orders"
+    numbers = {"k": k, "n": n, "p": test.p, "slots": len(slots)}
+    return Wire(test.p < ALPHA, test.p < ALPHA, told, numbers)
+
+
+def attrition(rows: Sequence[Decision]) -> Wire:
+    """Each cell's missing decisions against all others' (Fisher's exact test, Holm-adjusted; an
+    alert goes by the smallest p as it is)."""
+    every = Counter(row.words for row in rows)
+    missing = Counter(row.words for row in rows if row.cooperates is None)
+    if len(every) < 2:
+        return unchecked("fewer than two cells")
+    k, n = missing.total(), every.total()
+    p = []
+    for cell in every:
+        rest = k - missing[cell], n - every[cell]
+        p.append(stats.fisher_exact(missing[cell], every[cell], *rest))
+    adjusted = dict(zip(every, stats.holm(p), strict=True))
+    least = min(adjusted, key=adjusted.__getitem__)
+    told = f"{k} of {n} missing; most unusual: {missing[least]} of {every[least]} in "
+    told += f"{least}, {p_is(adjusted[least])} (Holm)"
+    numbers = {
+        cell: {"missing": missing[cell], "n": every[cell], "p_holm": adjusted[cell]}
+        for cell in every
+    }
+    return Wire(min(p) < ALPHA, adjusted[least] < ALPHA, told, {"cells": numbers})
+
+
+# --- policies, servers -------------------------------------------------------------------------
+
+
+def overlap(texts: Texts) -> Wire:
+    """Mean word 3-gram Jaccard over pairs of agents of one run, round 1, averaged by cell; its
+    lower limit by leaving out one policy at a time (jackknife; Efron & Stein 1981)."""
+    alike: dict[str, list[Pairs]] = {}
+    for (_, _, number), cells in sorted(texts.items()):
+        if number != 1:
+            continue
+        for cell, written in cells.items():
+            alike.setdefault(cell, []).append(dict(_jaccards(written)))
+    alike = {cell: runs for cell, runs in alike.items() if any(runs)}
+    if not alike:
+        return unchecked("no run with two policies of three words")
+    level = 1 - ALPHA / len(alike)
+    cells = {cell: _mean_overlap(runs, level) for cell, runs in alike.items()}
+    worst = max(cells, key=lambda cell: cells[cell]["low"])
+    largest = max(cell["mean"] for cell in cells.values())
+    identical = sum(cell["identical"] for cell in cells.values())
+    told = f"{plain(cells[worst]['mean'])} on average ({worst}; at least "
+    told += f"{plain(cells[worst]['low'])}); {identical} identical pairs"
+    tripped = cells[worst]["low"] > MAX_JACCARD
+    return Wire(largest > MAX_JACCARD, tripped, told, {"cells": cells})
+
+
+def _mean_overlap(runs: Sequence[Pairs], level: float) -> dict[str, Any]:
+    """Mean over all pairs, and its lower limit; of fewer than three policies in all it is 0."""
+    values = [value for pairs in runs for value in pairs.values()]
+    average, low = math.fsum(values) / len(values), 0.0
+    rest = list(_without_each(runs, math.fsum(values), len(values)))
+    units = len(rest)
+    if units > 2:
+        pseudo = [units * average - (units - 1) * left for left in rest]
+        t = stats.t_interval(pseudo, level)
+        low = average
+        if t.low is not None:
+            low = max(0.0, average - (t.high - t.low) / 2)
+    return {
+        "mean": average,
+        "low": low,
+        "pairs": len(values),
+        "identical": values.count(1),
+    }
+
+
+def _without_each(runs: Sequence[Pairs], total: float, n: int) -> Iterator[float]:
+    """The mean of the pairs without those of each policy."""
+    for pairs in runs:
+        policies = {policy for pair in pairs for policy in pair}
+        for policy in sorted(policies):
+            held = [value for pair, value in pairs.items() if policy in pair]
+            if len(held) < n:
+                yield (total - math.fsum(held)) / (n - len(held))
+
+
+def _jaccards(texts: Sequence[str]) -> Iterator[tuple[tuple[int, int], float]]:
+    grams = [stats.word_ngrams(text, 3) for text in texts]
+    for a, b in combinations(range(len(grams)), 2):
+        value = stats.jaccard(grams[a], grams[b])
+        if value is not None:
+            yield (a, b), value
+
+
+def several(runs: Sequence[Mapping[str, Any]]) -> Wire:
+    """Names behind which more than one model or provider answered."""
+    served: dict[str, dict[str, set]] = {}
+    for run in runs:
+        for name in run["served"]:
+            held = served.setdefault(name, {"models": set(), "providers": set()})
+            held["models"].update(run["served"][name])
+            held["providers"].update(run["upstreams"].get(name, ()))
+    if not served:
+        return unchecked("no answers")
+    found, numbers = [], {}
+    for name, held in served.items():
+        numbers[name] = {what: sorted(answers) for what, answers in held.items()}
+        for what, answers in numbers[name].items():
+            if len(answers) > 1:
+                found.append(f"{name}: {len(answers)} {what} ({', '.join(answers)})")
+    told = "; ".join(found) or "one each"
+    return Wire(bool(found), bool(found), told, {"served": numbers})
+
+
+# --- do agents' policies converge? Mean TF-IDF cosines within a cell and between cells -----------
+
+
+def convergence(texts: Texts) -> list[dict[str, Any]]:
+    """One row a round: similarity within cells, between them, their difference. Values are averaged
+    over seeds and domains; a mean of nothing is None."""
+    by_round: dict[int, list[Cells]] = {}
+    for (_, _, number), cells in sorted(texts.items()):
+        by_round.setdefault(number, []).append(cells)
+    rows = []
+    for number, listed in sorted(by_round.items()):
+        within, between = [], []
+        for cells in listed:
+            inside, across = _similarities(cells)
+            within += inside
+            between += across
+        row = {
+            "round": number,
+            "within": mean(within) if within else None,
+            "between": mean(between) if between else None,
+            "difference": None,
+        }
+        if within and between:
+            row["difference"] = row["within"] - row["between"]
+        rows.append(row)
+    return rows
+
+
+def _similarities(cells: Cells) -> tuple[list[float], list[float]]:
+    """([mean cosine in each cell], [the one between cells]) of those that have pairs."""
+    vectors = stats.char_tfidf([text for texts in cells.values() for text in texts])
+    within, inside, inside_pairs, start = [], [], 0, 0
+    for texts in cells.values():
+        group = vectors[start : start + len(texts)]
+        start += len(texts)
+        value, pairs = stats.mean_cosine(group), len(group) * (len(group) - 1)
+        if value is not None:
+            within.append(value)
+            inside.append(value * pairs)
+            inside_pairs += pairs
+    whole = stats.mean_cosine(vectors)
+    pairs = len(vectors) * (len(vectors) - 1)
+    across = pairs - inside_pairs
+    if whole is None or not across:
+        return within, []
+    return within, [(whole * pairs - math.fsum(inside)) / across]

@@ -52,16 +52,14 @@ def rows_of(data):
 # --- the tables --------------------------------------------------------------------------------
 
 
-def test_there_is_a_row_for_each_decision_policy_and_game(folder):
-    """Eight meet once in 28 pairs; a baseline's acts are in games only."""
+def test_there_is_a_row_for_each_decision(folder):
+    """Eight meet once in 28 pairs, 21 of them without the baseline."""
     tables = {
         path.stem: rows_of(path.read_bytes())
         for path in (folder / DECISIONS).parent.glob("*.csv")
     }
     assert {name: len(rows) for name, rows in tables.items()} == {
-        "games": 20 * 28,
         "decisions": 20 * (21 * 2 + 7),
-        "policies": 20 * 7,
     }
     primary = [row for row in tables["decisions"] if row["primary"] == "1"]
     assert len(primary) == 10 * 42 and not any(
@@ -195,7 +193,7 @@ def test_pandas_reads_hard_texts(tmp_path):
         decision(text=text, agent=f"agent-{n:02}")._asdict() | {"primary": True}
         for n, text in enumerate(HARD)
     ]
-    (tmp_path / "hard.csv").write_bytes(csv_bytes(COLUMNS["decisions.csv"], rows))
+    (tmp_path / "hard.csv").write_bytes(csv_bytes(COLUMNS, rows))
     language, code = example("keep_default_na")
     read = re.search(r"pd\.read_csv\(.*?\)\n", code, re.S)[0].replace(
         DECISIONS, "hard.csv"

@@ -14,27 +14,42 @@ from show.document import words_of
 
 # --- the weak label ----------------------------------------------------------------------------
 
-TEXTS = [
+HELD_OUT = [
     json.loads(line)
     for line in Path(__file__)
     .with_name("data")
-    .joinpath("policies.jsonl")
+    .joinpath("policies-held-out.jsonl")
     .open(encoding="utf-8")
 ]
 
 
-def families(text):
-    return [family for family, present in marked(text).items() if present]
+@pytest.mark.parametrize(
+    ("family", "recall"),
+    [("acausal", 1 / 2), ("compliance", 1 / 2), ("utilitarian", 1 / 2)],
+)
+def test_patterns_find_half_of_what_a_reader_of_the_codebook_calls_so(family, recall):
+    """120 policies by another author, labelled before any pattern was run on them."""
+    called = [row for row in HELD_OUT if row["labels"][family]]
+    marked_ones = [row for row in HELD_OUT if marked(row["text"])[family]]
+    right = [row for row in marked_ones if row["labels"][family]]
+    assert len(right) / len(called) >= recall
+    assert len(right) / len(marked_ones) >= 0.85
 
 
-@pytest.mark.parametrize("row", TEXTS, ids=lambda row: row["text"][:40])
-def test_a_text_has_the_families_whose_patterns_it_holds_outside_a_denial(row):
-    """A text for each pattern, several, none, and denials: before it, behind it, of others."""
-    assert families(row["text"]) == row["families"]
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We do not assume that teams like us will reach the same decision.",
+        "Most desks coordinate as is usual in the sector, and so we decide the same.",
+        "Keep the agreed date.\nLog it.\nTell support.",
+    ],
+)
+def test_denial_conformity_and_an_agreed_date_are_no_inference_from_likeness(text):
+    assert not marked(text)["acausal"]
 
 
 def test_a_long_text_is_read_in_pieces():
-    assert families("safe-harbor " * 5_000) == ["compliance"]
+    assert marked("safe-harbor " * 5_000)["compliance"]
 
 
 # --- agreement ---------------------------------------------------------------------------------
@@ -56,9 +71,7 @@ def test_agreement_of_a_pair_by_hand():
     assert result["ac1"]["value"] == pytest.approx(0.35125 / 0.50125)
     assert result["positive"]["value"] == pytest.approx(80 / 95)
     assert (result["n"], result["either"], result["both"]) == (100, 55, 40)
-    assert (
-        result["reached"] is False
-    )  # the bound lies below the value, and that below 0.75
+    assert result["reached"] is False  # 0.70
 
 
 @pytest.mark.parametrize(
@@ -66,8 +79,11 @@ def test_agreement_of_a_pair_by_hand():
     [
         (table(40, 1, 1, 58), True, None),
         (table(0, 30, 30, 40), False, None),
-        (table(9, 0, 0, 10), None, "19 policies labelled by both; 20 are needed"),
-        (table(4, 0, 0, 96), None, "4 called present by both; 5 are needed"),
+        (table(9, 0, 0, 10), None, "19 policy texts labelled by both; 20 are needed"),
+        (table(4, 0, 0, 96), True, None),
+        # AC1 by hand: observed .9 and .8, chance 2 × .5 × .5: .8 and .6
+        (table(45, 5, 5, 45), True, None),
+        (table(40, 10, 10, 40), False, None),
     ],
 )
 def test_a_pair_reaches_the_bar_misses_it_or_cannot_tell(rows, reached, why):
@@ -155,7 +171,7 @@ def test_who_may_adjudicate_and_who_does(
     if adjudicated:
         assert (
             result["lowest"]
-            == min(pair["ac1"]["low"] for pair in result["pairs"])
+            == min(pair["ac1"]["value"] for pair in result["pairs"])
             >= 0.75
         )
 
@@ -250,12 +266,12 @@ def test_a_family_that_two_raters_confirm_enters_claims_and_the_others_do_not():
     yes, no, markers = claims([A, B], 0.01)
     assert markers["adjudicated"] == ["acausal"]
     assert markers["status"].startswith(
-        "adjudicated: acausal; unadjudicated: compliance"
+        "raters' consensus: acausal; by patterns only: compliance"
     )
     assert "in 20 of 60 of cvd S.high-C.present-H.low" in yes[0]
     assert {cell["acausal"]["share"] for cell in markers["cells"].values()} == {20 / 60}
     assert "an association" in yes[1] and len(yes) == 2
-    assert len(no) == 4 and all("unadjudicated" in line for line in no)
+    assert len(no) == 4 and all("by patterns only" in line for line in no)
     [*_, table, _, _] = m.blocks(markers)
     assert [
         at for at, cell in enumerate(table.rows[0]) if words_of(cell)[0] in "0123456789"
@@ -272,7 +288,44 @@ def test_an_adjudicated_marker_that_predicts_nothing_is_listed_too(p, estimate):
 @pytest.mark.parametrize("raters", [[], [A], [rater("a", range(18)), B]])
 def test_unadjudicated_markers_enter_no_claim(raters):
     yes, no, markers = claims(raters)
-    assert yes == [] and markers["status"] == "unadjudicated: enters no claim"
+    assert yes == [] and markers["status"] == "by patterns only: enters no claim"
     assert len(no) == 1 and no[0].startswith(
-        "Anything from markers: they are unadjudicated"
+        "Anything from markers: they are by patterns only"
     )
+
+
+# --- the consensus is the label ----------------------------------------------------------------
+
+
+def test_consensus_counts_in_shares_and_what_has_none_is_counted_apart():
+    """Sixty policies, every third acausal. The raters call 20 so but for one that they disagree on
+    and one that the second has not rated: 18 of 58; the patterns find what they find."""
+    second = rater("b", [3])
+    unrated = item_id(POLICIES[6].text)
+    labels = {item: held for item, held in second.labels.items() if item != unrated}
+    second = second._replace(labels=labels)
+    markers = m.analyse(POLICIES, [], [A, second], False)
+    held = markers["cells"]["cvd S.high-C.present-H.low"]["acausal"]
+    assert (held["k"], held["n"], held["disagree"], held["unrated"]) == (18, 58, 1, 1)
+    assert markers["source"]["acausal"] == "consensus"
+    agreed = m.labels_of([A, second], markers["adjudicated"])
+    assert agreed[item_id(POLICIES[0].text)]["acausal"] is True
+    assert agreed[item_id(POLICIES[1].text)]["acausal"] is False
+    assert agreed[item_id(POLICIES[3].text)]["acausal"] is None
+    assert agreed[unrated]["acausal"] is None
+    found = sum(marked(POLICIES[at].text)["acausal"] for at in range(9, 60, 3))
+    found += marked(POLICIES[0].text)["acausal"]
+    assert (markers["weak"]["acausal"]["recall"]["k"], 18) == (
+        found,
+        markers["weak"]["acausal"]["recall"]["n"],
+    )
+
+
+def test_raters_against_the_patterns_decide_the_label():
+    """Both call the plain policies acausal: the patterns need not agree."""
+    opposite = [rater(name, range(60)) for name in "ab"]
+    markers = m.analyse(POLICIES, [], opposite, False)
+    assert "acausal" in markers["adjudicated"]
+    held = markers["cells"]["cvd S.high-C.present-H.low"]["acausal"]
+    assert (held["k"], held["n"]) == (40, 60)
+    assert markers["weak"]["acausal"]["recall"]["k"] == 0

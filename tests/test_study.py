@@ -268,8 +268,6 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(
             "acausal-summary.md",
             "report.html",
             "exports/decisions.csv",
-            "exports/games.csv",
-            "exports/policies.csv",
         )
     }
     again = json.loads(

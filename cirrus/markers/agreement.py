@@ -1,10 +1,14 @@
-"""May a marker enter a claim? Weak labels against raters, raters against each other.
+"""What markers are, by whom: raters' consensus where they agree, else the codebook's patterns.
 
-A family is adjudicated where two different raters or more have rated its policies blind, and the
-lower 95% bound of Gwet's AC1 reaches 0.75 in every pair: each rater with the weak label, each
-rater with each other. AC1 alone flatters a marker that hardly occurs, since all agree on its
-absence: a pair must agree on a few that are present, and positive agreement stands beside it. What
-markers then allow one to say, and what not, follows in sentences, and as a part of the report.
+    out = analyse(policies, primary, raters, simulated)     the `markers` of acausal-analysis.json
+    labels_of(raters, out["adjudicated"])                   {item: {family: True, False or None}}
+
+A family is adjudicated where two different raters or more have rated its policies blind and Gwet's
+AC1 of every pair reaches 0.75, as specified; the interval and positive agreement stand beside it,
+since AC1 alone flatters a marker that hardly occurs. Then the raters' consensus is the label: in
+shares by cell, in the validity model, in exports. A text that one of them did not rate, or on which
+they disagree, is counted as such and has no label. Without that, shares are by patterns only, and
+no claim uses them.
 """
 
 import re
@@ -27,39 +31,41 @@ from cirrus.markers.patterns import FAMILIES, Labels, marked
 from cirrus.markers.ratings import Policy, Rater, item_id
 from show.document import Code, Line, Table, Tag, Words
 from show.figures import (
+    NONE,
     Estimate,
     bracketed,
     count,
+    counted,
     interval,
     p_is,
     percent,
     plain,
+    rate,
     sentence,
     signed,
 )
 
 BAR = 0.75
-WEAK = "weak label"
 NAMES = {family: family.replace("_", " ") for family in FAMILIES}
-MIN_RATED = 20  # items that both of a pair have labelled
-MIN_PRESENT = 5  # of these, called present by both
+MIN_RATED = 20  # texts that both of a pair have labelled
+CONSENSUS, PATTERNS = "consensus", "patterns"
+
+
+# --- who agrees with whom ----------------------------------------------------------------------
 
 
 def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
-    """Agreement of two on the items that both labelled; `why` where it can't decide."""
-    both, ac1 = (
-        sum(x and y for x, y in rows),
-        stats.gwet_ac1(rows, labels=(True, False)),
-    )
+    """Agreement of two on the texts that both labelled; `reached` None, with `why`, where it can't
+    decide."""
+    both = sum(x and y for x, y in rows)
+    ac1 = stats.gwet_ac1(rows, labels=(True, False))
     reached, why = None, None
     if len(rows) < MIN_RATED:
-        why = f"{len(rows)} policies labelled by both; {MIN_RATED} are needed"
-    elif any(edge is not None and edge < BAR for edge in (ac1.low, ac1.value)):
-        reached = False
-    elif both < MIN_PRESENT:
-        why = f"{both} called present by both; {MIN_PRESENT} are needed"
+        why = f"{count(len(rows), 'policy text')} labelled by both; {MIN_RATED} are needed"
+    elif ac1.value is None:
+        why = ac1.why
     else:
-        reached, why = (None, ac1.why) if ac1.low is None else (True, None)
+        reached = ac1.value >= BAR
     return {
         "a": a,
         "b": b,
@@ -74,28 +80,23 @@ def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
 
 
 def pairs_of(
-    family: str, weak: Mapping[str, Labels], raters: Sequence[Rater]
-) -> list[dict]:
-    """Every pair of raters, and each with the weak labels. `weak`: {item: labels}."""
-    columns = [
-        (name, {item: labels[item][family] for item in weak if item in labels})
-        for name, labels in (
-            (WEAK, weak),
-            *((rater.name, rater.labels) for rater in raters),
-        )
-    ]
-    return [
-        pair(
-            a,
-            b,
-            [
-                (x[item], y[item])
-                for item in x
-                if x[item] is not None and y.get(item) is not None
-            ],
-        )
-        for (a, x), (b, y) in combinations(columns, 2)
-    ]
+    family: str, items: Iterable[str], raters: Sequence[Rater]
+) -> list[dict[str, Any]]:
+    """Every pair of raters on these items."""
+    listed = list(items)
+    out = []
+    for a, b in combinations(raters, 2):
+        rows = []
+        for item in listed:
+            x, y = _label(a, item, family), _label(b, item, family)
+            if x is not None and y is not None:
+                rows.append((x, y))
+        out.append(pair(a.name, b.name, rows))
+    return out
+
+
+def _label(rater: Rater, item: str, family: str) -> bool | None:
+    return rater.labels.get(item, {}).get(family)
 
 
 def obstacle(raters: Sequence[Rater], simulated: bool) -> str | None:
@@ -106,10 +107,12 @@ def obstacle(raters: Sequence[Rater], simulated: bool) -> str | None:
         return f"{raters[0].name} is the only rater; two different ones are needed"
     if any(rater.simulated for rater in raters) and not simulated:
         return "simulated raters say nothing about policies of models"
-    if unfinished := [rater.name for rater in raters if not rater.done]:
+    unfinished = [rater.name for rater in raters if not rater.done]
+    if unfinished:
         return f"the adjudication by {' and '.join(unfinished)} is unfinished"
     for a, b in combinations(raters, 2):
-        if shared := set(a.served) & set(b.served):
+        shared = set(a.served) & set(b.served)
+        if shared:
             return f"{a.name} and {b.name} were both served by {min(shared)}: one rater, not two"
     return None
 
@@ -117,36 +120,87 @@ def obstacle(raters: Sequence[Rater], simulated: bool) -> str | None:
 def agreement(
     weak: Mapping[str, Labels], raters: Sequence[Rater], simulated: bool
 ) -> dict[str, dict[str, Any]]:
-    """{family: its pairs, whether it is adjudicated, and why not}."""
+    """{family: its pairs, whether it is adjudicated, and why not}. `weak`: {item: labels}."""
     stopped, out = obstacle(raters, simulated), {}
     for family in FAMILIES:
         pairs = pairs_of(family, weak, raters)
         verdict, why = (None, stopped) if stopped else _verdict(pairs)
-        lows = [pair["ac1"]["low"] for pair in pairs if pair["ac1"]["low"] is not None]
+        values = [each["ac1"]["value"] for each in pairs]
+        known = [value for value in values if value is not None]
         out[family] = {
             "adjudicated": verdict,
+            "source": CONSENSUS if verdict else PATTERNS,
             "why": why,
             "pairs": pairs,
-            "lowest": None if verdict is None else min(lows, default=None),
+            "lowest": None if verdict is None else min(known, default=None),
         }
     return out
 
 
-def _low(pair: Mapping[str, Any]) -> float:
-    """The lower bound, the value itself where there is no bound."""
-    return pair["ac1"]["value"] if pair["ac1"]["low"] is None else pair["ac1"]["low"]
-
-
 def _verdict(pairs: Sequence[Mapping]) -> tuple[bool | None, str | None]:
-    if short := [pair for pair in pairs if pair["reached"] is False]:
-        worst = min(short, key=_low)
+    short = [pair for pair in pairs if pair["reached"] is False]
+    if short:
+        worst = min(short, key=lambda pair: pair["ac1"]["value"])
         return False, (
-            f"AC1 of {worst['a']} and {worst['b']} may be as low as "
-            f"{_low(worst):.2f}; {BAR} is needed"
+            f"AC1 of {worst['a']} and {worst['b']} is {worst['ac1']['value']:.2f}; "
+            f"{BAR} is needed"
         )
-    if unknown := next((pair for pair in pairs if pair["reached"] is None), None):
-        return None, f"{unknown['a']} and {unknown['b']}: {unknown['why']}"
+    for each in pairs:
+        if each["reached"] is None:
+            return None, f"{each['a']} and {each['b']}: {each['why']}"
     return True, None
+
+
+# --- the label ---------------------------------------------------------------------------------
+
+
+def labels_of(
+    raters: Sequence[Rater], adjudicated: Iterable[str]
+) -> dict[str, dict[str, bool | None]]:
+    """{item: {adjudicated family: what all raters call it; None where one did not rate it, or they
+    disagree}} of every item that anybody has rated."""
+    items = {item for rater in raters for item in rater.labels}
+    families = list(adjudicated)
+    labels: dict[str, dict[str, bool | None]] = {}
+    for item in sorted(items):
+        labels[item] = {name: _consensus(raters, item, name) for name in families}
+    return labels
+
+
+def _consensus(raters: Sequence[Rater], item: str, family: str) -> bool | None:
+    said = {_label(rater, item, family) for rater in raters}
+    return said.pop() if len(said) == 1 else None
+
+
+def used_labels(
+    policies: Iterable[Policy], raters: Sequence[Rater], adjudicated: Sequence[str]
+) -> dict[str, dict[str, bool | None]]:
+    """{policy id: {family: its label}}: the consensus of an adjudicated family, else the weak label."""
+    agreed = labels_of(raters, adjudicated)
+    nothing = dict.fromkeys(adjudicated)
+    labels: dict[str, dict[str, bool | None]] = {}
+    for policy in policies:
+        known = agreed.get(item_id(policy.text), nothing)
+        labels[policy.id] = {**policy.weak, **known}
+    return labels
+
+
+def weak_against(
+    weak: Mapping[str, Labels], agreed: Mapping[str, Labels], family: str
+) -> dict[str, Any]:
+    """Recall and precision of the weak label against the consensus, with Wilson's interval."""
+    found = present = marked_ones = 0
+    for item, labels in agreed.items():
+        if item not in weak or labels[family] is None:
+            continue
+        hit = weak[item][family]
+        present += labels[family]
+        marked_ones += hit
+        found += hit and labels[family]
+    return {
+        "recall": stats.share(found, present)._asdict(),
+        "precision": stats.share(found, marked_ones)._asdict(),
+    }
 
 
 # --- do markers predict decisions beyond the cell? An association: nobody assigned them -----------
@@ -155,20 +209,22 @@ MARKED = ("acausal", "compliance")
 
 
 def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str, Any]:
-    """The model on readable decisions. `labels`: {policy id: weak labels}."""
-    data = [
-        model_row(row)
-        | {"cell": f"{row.domain} S.{row.S}-C.{row.C}-H.{row.H}"}
-        | {name: int(labels[row.policy][name]) for name in MARKED}
-        for row in rows
-        if row.cooperates is not None
-    ]
+    """The model on readable decisions whose policy has both labels. `labels`: {policy id: {family:
+    label or None}}."""
+    data = []
+    for row in rows:
+        if row.cooperates is None:
+            continue
+        known = [labels[row.policy][name] for name in MARKED]
+        if None in known:
+            continue
+        cell = f"{row.domain} S.{row.S}-C.{row.C}-H.{row.H}"
+        marks = dict(zip(MARKED, map(int, known), strict=True))
+        data.append(model_row(row) | {"cell": cell} | marks)
     left_out = {name: why for name, why in left_out_of(data).items() if name in RANDOM}
-    left_out |= {
-        name: SINGLE_LEVEL
-        for name in ("cell", *MARKED)
-        if len({row[name] for row in data}) < 2
-    }
+    for name in ("cell", *MARKED):
+        if len({row[name] for row in data}) < 2:
+            left_out[name] = SINGLE_LEVEL
     fixed = [name for name in ("cell", *MARKED) if name not in left_out]
     random = [name for name in (*RANDOM, "policy") if name not in left_out]
     out = {
@@ -197,17 +253,14 @@ def _fitted(
     if full.log_likelihood is None:
         return {"why": full.why, "separated": (full.why or "").startswith("separation")}
     terms = {c.name: c._asdict() for c in full.coefficients if c.name in MARKED}
-    reduced = stats.fit_mixed_logit(
-        data, "coop", [name for name in fixed if name != "acausal"], random
-    )
+    rest = [name for name in fixed if name != "acausal"]
+    reduced = stats.fit_mixed_logit(data, "coop", rest, random)
     ratio = stats.likelihood_ratio(full, reduced)
+    acausal = {"estimate": terms["acausal"]["estimate"], "scale": "log odds"}
     return {
         "terms": rounded(terms),
         "why": full.why,
-        "acausal": rounded(
-            {"estimate": terms["acausal"]["estimate"], "scale": "log odds"}
-            | ratio._asdict()
-        ),
+        "acausal": rounded(acausal | ratio._asdict()),
     }
 
 
@@ -216,17 +269,16 @@ def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]
     labels: dict[str, list[Labels]] = {}
     for row in rows:
         if row.decision is not None:
-            after = re.sub(
-                r"\A\s*[^\r\n]*", "", row.text
-            )  # the first line that says something
+            # What follows the first line that says something.
+            after = re.sub(r"\A\s*[^\r\n]*", "", row.text)
             labels.setdefault(row.decision, []).append(marked(after))
-    return {
-        family: {
-            decision: {"k": sum(label[family] for label in listed), "n": len(listed)}
-            for decision, listed in sorted(labels.items())
-        }
-        for family in FAMILIES
-    }
+    out: dict[str, dict[str, dict[str, int]]] = {}
+    for family in FAMILIES:
+        out[family] = {}
+        for decision, listed in sorted(labels.items()):
+            k = sum(label[family] for label in listed)
+            out[family][decision] = {"k": k, "n": len(listed)}
+    return out
 
 
 # --- the `markers` block of acausal-analysis.json ------------------------------------------------
@@ -241,57 +293,71 @@ def analyse(
     """`policies`: those of round 1 of the main runs. `primary`: their first encounters."""
     weak = {item_id(policy.text): policy.weak for policy in policies}
     verdicts = agreement(weak, raters, simulated)
+    adjudicated = [name for name in FAMILIES if verdicts[name]["adjudicated"]]
+    labels = used_labels(policies, raters, adjudicated)
+    agreed = labels_of(raters, adjudicated)
     return {
         "status": status(verdicts),
         "bar": BAR,
-        "adjudicated": [name for name in FAMILIES if verdicts[name]["adjudicated"]],
-        "cells": cells(policies),
+        "adjudicated": adjudicated,
+        "source": {name: verdicts[name]["source"] for name in FAMILIES},
+        "cells": cells(policies, labels, raters),
         "texts": len(weak),
         "raters": [_rater(rater, weak) for rater in raters],
         "agreement": verdicts,
-        "validity": validity(primary, {policy.id: policy.weak for policy in policies}),
+        "weak": {name: weak_against(weak, agreed, name) for name in adjudicated},
+        "validity": validity(primary, labels),
         "rationales": rationales(primary),
     }
 
 
 def status(verdicts: Mapping[str, Mapping]) -> str:
-    yes, no = (
-        ", ".join(
-            NAMES[family]
-            for family in FAMILIES
-            if bool(verdicts[family]["adjudicated"]) is adjudicated
-        )
-        for adjudicated in (True, False)
-    )
+    yes = [NAMES[name] for name in FAMILIES if verdicts[name]["adjudicated"]]
+    no = [NAMES[name] for name in FAMILIES if not verdicts[name]["adjudicated"]]
     if not yes:
-        return "unadjudicated: enters no claim"
-    return f"adjudicated: {yes}" + (f"; unadjudicated: {no}" if no else "")
+        return "by patterns only: enters no claim"
+    rest = f"; by patterns only: {', '.join(no)}" if no else ""
+    return f"raters' consensus: {', '.join(yes)}{rest}"
 
 
-def cells(policies: Iterable[Policy]) -> dict[str, dict[str, Any]]:
-    """{cell: policies, and for each family the k of n that have the weak label, with Wilson's
-    interval}."""
-    weak: dict[str, list[Labels]] = {}
+def cells(
+    policies: Iterable[Policy],
+    labels: Mapping[str, Labels],
+    raters: Sequence[Rater],
+) -> dict[str, dict[str, Any]]:
+    """{cell: policies, and for each family the k of n that have the label, with Wilson's interval;
+    `disagree`, `unrated`: those without one}."""
+    by_cell: dict[str, list[Policy]] = {}
     for policy in policies:
-        weak.setdefault(policy.cell, []).append(policy.weak)
+        by_cell.setdefault(policy.cell, []).append(policy)
     out: dict[str, dict[str, Any]] = {}
-    for cell, labels in sorted(weak.items()):
-        n, out[cell] = len(labels), {"policies": len(labels)}
+    for cell, held in sorted(by_cell.items()):
+        out[cell] = {"policies": len(held)}
         for family in FAMILIES:
-            k = sum(label[family] for label in labels)
-            limits = stats.wilson_interval(k, n)
+            given = [labels[policy.id][family] for policy in held]
+            lost = [policy for policy in held if labels[policy.id][family] is None]
+            disagree = sum(_rated_by_all(raters, policy, family) for policy in lost)
+            share = stats.share(given.count(True), len(given) - len(lost))
             out[cell][family] = {
-                "k": k,
-                "n": n,
-                "share": k / n,
-                "low": limits.low,
-                "high": limits.high,
+                "k": share.k,
+                "n": share.n,
+                "share": share.value,
+                "low": share.low,
+                "high": share.high,
+                "disagree": disagree,
+                "unrated": len(lost) - disagree,
             }
     return out
 
 
+def _rated_by_all(raters: Sequence[Rater], policy: Policy, family: str) -> bool:
+    item = item_id(policy.text)
+    return all(_label(rater, item, family) is not None for rater in raters)
+
+
 def _rater(rater: Rater, items: Mapping[str, Any]) -> dict[str, Any]:
     here = [labels for item, labels in rater.labels.items() if item in items]
+    rated = [labels for labels in here if set(labels.values()) != {None}]
     return {
         "rater": rater.name,
         "kind": rater.kind,
@@ -299,7 +365,7 @@ def _rater(rater: Rater, items: Mapping[str, Any]) -> dict[str, Any]:
         "done": rater.done,
         "served": list(rater.served),
         "statuses": rater.statuses,
-        "rated": sum(any(v is not None for v in labels.values()) for labels in here),
+        "rated": len(rated),
         "elsewhere": len(rater.labels) - len(here),
     }
 
@@ -325,17 +391,13 @@ def may(markers: Mapping[str, Any]) -> Iterator[str]:
 
 def may_not(markers: Mapping[str, Any]) -> Iterator[str]:
     if not markers["adjudicated"]:
-        yield (
-            f"Anything from markers: they are unadjudicated and enter no claim "
-            f"({markers['agreement']['acausal']['why']})."
-        )
+        why = markers["agreement"]["acausal"]["why"]
+        yield f"Anything from markers: they are by patterns only ({why})."
         return
     for family in FAMILIES:
         if family not in markers["adjudicated"]:
-            yield (
-                f"Anything from {NAMES[family]} markers: unadjudicated "
-                f"({markers['agreement'][family]['why']})."
-            )
+            why = markers["agreement"][family]["why"]
+            yield f"Anything from {NAMES[family]} markers: by patterns only ({why})."
     if "acausal" in markers["adjudicated"] and not predicts(markers):
         yield f"That acausal markers predict decisions beyond the cell: {beyond(markers)}."
 
@@ -343,44 +405,46 @@ def may_not(markers: Mapping[str, Any]) -> Iterator[str]:
 def predicts(markers: Mapping[str, Any]) -> bool:
     """Whether the acausal term is shown, with more cooperation where it is present."""
     fit = markers["validity"]["acausal"]
-    return (
-        fit is not None
-        and fit["p"] is not None
-        and fit["p"] < ALPHA
-        and fit["estimate"] > 0
-    )
+    if fit is None or fit["p"] is None:
+        return False
+    return fit["p"] < ALPHA and fit["estimate"] > 0
 
 
 def beyond(markers: Mapping[str, Any]) -> str:
     """The acausal term in words, or why there is none."""
-    fit = markers["validity"]["acausal"]
+    model = markers["validity"]
+    fit = model["acausal"]
     if fit is None or fit["p"] is None:
-        return f"no test ({markers['validity']['why'] or 'a reduced model has no likelihood'})"
-    return f"{signed(fit['estimate'])} log odds, likelihood ratio {p_is(fit['p'])}"
+        return f"no test ({model['why'] or 'a reduced model has no likelihood'})"
+    said = signed(fit["estimate"])
+    term = (model["terms"] or {}).get("acausal")
+    if term:
+        limits = interval(term["low"], term["high"], sign=True)
+        said = bracketed(said, limits)
+    return f"{said} log odds, likelihood ratio {p_is(fit['p'])}"
 
 
 def _extremes(markers: Mapping[str, Any], family: str) -> str:
     """Where the marker stands most and least often."""
-    cells = {cell: shares[family] for cell, shares in markers["cells"].items()}
-    most, least = (
-        pick(cells, key=lambda cell: cells[cell]["share"]) for pick in (max, min)
-    )
-    return " and ".join(
-        f"in {cells[cell]['k']} of {cells[cell]['n']} of {cell}"
-        for cell in dict.fromkeys((most, least))
-    )
+    shares = {cell: held[family] for cell, held in markers["cells"].items()}
+    rated = {cell: held["share"] for cell, held in shares.items() if held["n"]}
+    if not rated:
+        return "no policy that all have rated alike"
+    ends = dict.fromkeys((max(rated, key=rated.get), min(rated, key=rated.get)))
+    said = [f"in {shares[cell]['k']} of {shares[cell]['n']} of {cell}" for cell in ends]
+    return " and ".join(said)
 
 
 # --- their part of the report -------------------------------------------------------------------
 
 CELLS_NOTE = (
-    "Share of the policies of round 1 (main runs) that hold one of the codebook's patterns outside "
-    "a denial. Patterns miss most wordings. From policies, which precede decisions."
+    "Policies of round 1, main runs: they precede decisions. By patterns: those that hold one of "
+    "the codebook's patterns outside a denial; patterns miss most wordings."
 )
 AGREEMENT_NOTE = (
-    "AC1: Gwet's coefficient with its 95% interval. Positive agreement: of all the times a marker "
-    "was called present, how often the other called it so too. A family enters claims where the "
-    "lower bound reaches {bar} in every pair."
+    "AC1: Gwet's coefficient with its 95% interval; {bar} is the specification's bar. Positive "
+    "agreement: of all the times a marker was called present, how often the other called it so "
+    "too. Weak label: what patterns find of the consensus, and how much of what they find is."
 )
 
 
@@ -388,26 +452,39 @@ def blocks(markers: Mapping[str, Any]) -> Iterator[Words | Table]:
     """Shares by cell, who agreed with whom, and whether the marker predicts anything."""
     yield Words(sentence(markers["status"]))
     if markers["cells"]:
-        yield Table(
-            ["cell", "policies", *NAMES.values()],
-            [
-                [
-                    cell,
-                    str(row["policies"]),
-                    *(percent(row[family]["share"]) for family in FAMILIES),
-                ]
-                for cell, row in markers["cells"].items()
-            ],
-            range(1, 2 + len(NAMES)),
-            "Share of policies by cell",
-            "markers",
-        )
+        yield _cells(markers)
         yield Words(CELLS_NOTE, "dim")
     yield Words(_raters(markers))
     if markers["raters"]:
         yield _agreement(markers)
+        if markers["weak"]:
+            yield _weak(markers)
         yield Words(AGREEMENT_NOTE.format(bar=markers["bar"]), "dim")
     yield Words(_validity(markers))
+
+
+def _cells(markers: Mapping[str, Any]) -> Table:
+    rows = []
+    for cell, held in markers["cells"].items():
+        shares = [_share(held[family]) for family in FAMILIES]
+        rows.append([cell.replace("compliance ", ""), str(held["policies"]), *shares])
+    heads = [f"{NAMES[name]}: {markers['source'][name]}" for name in FAMILIES]
+    return Table(
+        ["cell", "policies", *heads],
+        rows,
+        range(1, 2 + len(heads)),
+        "Share of policies by cell",
+        "markers",
+    )
+
+
+def _share(held: Mapping[str, Any]) -> str:
+    """ "80% (2 disagree, 1 unrated)"."""
+    lost = []
+    for name in ("disagree", "unrated"):
+        if held[name]:
+            lost.append(f"{held[name]} {name}")
+    return bracketed(percent(held["share"]), ", ".join(lost))
 
 
 def _raters(markers: Mapping[str, Any]) -> str:
@@ -420,15 +497,13 @@ def _raters(markers: Mapping[str, Any]) -> str:
     rated = []
     for rater in markers["raters"]:
         kind = "SIMULATED" if rater["simulated"] else rater["kind"]
-        rest = "".join(
-            f", {n} {status}"
-            for status, n in rater["statuses"].items()
-            if status != "ok" and n
-        )
-        other = (
-            f", {rater['elsewhere']} of other policies" if rater["elsewhere"] else ""
-        )
-        rated.append(f"{rater['rater']} ({kind}): {rater['rated']} rated{rest}{other}")
+        said = f"{rater['rater']} ({kind}): {rater['rated']} rated"
+        for status_, n in rater["statuses"].items():
+            if status_ != "ok" and n:
+                said += f", {n} {status_}"
+        if rater["elsewhere"]:
+            said += f", {rater['elsewhere']} of other policies"
+        rated.append(said)
     texts = count(markers["texts"], "different policy text")
     return f"Raters, of {texts}: {'; '.join(rated)}."
 
@@ -436,58 +511,48 @@ def _raters(markers: Mapping[str, Any]) -> str:
 def _validity(markers: Mapping[str, Any]) -> list[Line]:
     """Whether the acausal marker says anything beyond the cell."""
     model = markers["validity"]
-    names = "; ".join(
-        f"{name} ({why})" for name, why in sorted(model["left_out"].items())
-    )
-    left = f" Left out: {names}." if names else ""
-    use = (
-        ""
-        if "acausal" in markers["adjudicated"]
-        else " Unadjudicated: for description only."
-    )
-    return [
-        "Validity,",
-        Code(model["formula"]),
-        f"on {count(model['rows'], 'decision')}: "
-        f"acausal term {beyond(markers)}.{left}{use}",
-    ]
+    left = [f"{name} ({why})" for name, why in sorted(model["left_out"].items())]
+    said = f"on {count(model['rows'], 'decision')}: acausal term {beyond(markers)}."
+    if left:
+        said += f" Left out: {'; '.join(left)}."
+    if "acausal" not in markers["adjudicated"]:
+        said += " By patterns only: for description."
+    return ["Validity,", Code(model["formula"]), said]
 
 
 def _agreement(markers: Mapping[str, Any]) -> Table:
     """One row for each family and pair."""
-    return Table(
-        [
-            "family",
-            "pair",
-            "policies",
-            "present: both of either",
-            "AC1 (95%)",
-            "positive agreement",
-            f"lower bound ≥ {markers['bar']}",
-        ],
-        [
-            [
-                NAMES[family],
-                f"{pair['a']} – {pair['b']}",
-                str(pair["n"]),
-                f"{pair['both']} of {pair['either']}",
-                _coefficient(pair["ac1"]),
-                plain(pair["positive"]["value"]),
-                pair["why"]
-                if pair["reached"] is None
-                else Tag(word := "yes" if pair["reached"] else "no", word),
-            ]
-            for family in FAMILIES
-            for pair in markers["agreement"][family]["pairs"]
-        ],
-        (2, 3, 4, 5),
-        "Who agrees with whom, by marker",
-        "agreement",
-    )
+    rows = []
+    for family in FAMILIES:
+        for each in markers["agreement"][family]["pairs"]:
+            reached: Line = each["why"] or NONE
+            if each["reached"] is not None:
+                word = "yes" if each["reached"] else "no"
+                reached = Tag(word, word)
+            who = f"{each['a']} – {each['b']}"
+            both = f"{each['both']} of {each['either']}"
+            figures = [_coefficient(each["ac1"]), plain(each["positive"]["value"])]
+            rows.append([NAMES[family], who, str(each["n"]), both, *figures, reached])
+    heads = ["family", "pair", "policies", "present: both of either", "AC1 (95%)"]
+    heads += ["positive agreement", f"AC1 ≥ {markers['bar']}"]
+    caption = "Who agrees with whom, by marker"
+    return Table(heads, rows, (2, 3, 4, 5), caption, "agreement")
+
+
+def _weak(markers: Mapping[str, Any]) -> Table:
+    rows = []
+    for family, held in markers["weak"].items():
+        cells_ = [NAMES[family]]
+        for what in ("recall", "precision"):
+            share = held[what]
+            figure = rate(share["value"], share["low"], share["high"])
+            cells_.append(f"{figure}, {counted(share['k'], share['n'])}")
+        rows.append(cells_)
+    heads = ["weak label of", "recall", "precision"]
+    return Table(heads, rows, (1, 2), "Patterns against the raters' consensus", "weak")
 
 
 def _coefficient(ac1: Mapping[str, Any]) -> Estimate:
     limits = ac1["low"], ac1["high"]
-    return Estimate(
-        bracketed(plain(ac1["value"]), interval(*limits)), ac1["value"], *limits
-    )
+    words = bracketed(plain(ac1["value"]), interval(*limits))
+    return Estimate(words, ac1["value"], *limits)

@@ -8,7 +8,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,13 @@ from cirrus.ask.design import part_of, titles
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge.contrasts import CONTRASTS
 from cirrus.judge.endpoint import HYPOTHESES, SECONDARY, STATES
-from cirrus.judge.gates import PASS
+from cirrus.judge.gates import PASS, UNDECIDED
 from cirrus.judge.rows import (
     RUNS_FILE,
     Run,
     Study,
     decisions,
     policies,
-    rounds,
     runs_file,
 )
 from cirrus.judge.study import analyse
@@ -64,7 +63,7 @@ from show.plots import Intervals, Lines, Point
 MOST = 1_000  # policies on the page
 SHOWN = 20_000  # characters of a text
 RATIONALES = 12  # decisions shown of a policy
-EXCERPT = 300  # characters of a policy that is quoted
+EXCERPT = 200  # characters of a policy that is quoted
 QUOTED = 2  # policies of each cell
 LINES = 22  # of a terminal, before what a script adds
 CELLS = DESIGNS["2x2"].cells
@@ -159,7 +158,7 @@ def _sections(
     quotes = list(_excerpts(study)) if study else []
     if quotes:
         title = "Two policies of each cell, as they were written"
-        fold = f"Round 1, the first by agent id, {EXCERPT} characters"
+        fold = f"The first by agent id, {EXCERPT} characters"
         yield doc.Section(title, [doc.Fold(fold, quotes)])
     yield _claims(out)
     runs = f"{count(len(out['runs']), 'run')}, {cost(out['cost'])}"
@@ -262,9 +261,9 @@ def _formulas(model: Mapping[str, Any]) -> Iterator[doc.Line]:
     left = [f"{name} ({why})" for name, why in sorted(model["left_out"].items())]
     if left:
         yield f"Left out of the models: {'; '.join(left)}."
-    names = {"as_specified": "As specified", "with_policy": "With (1|policy)"}
-    for name, title in names.items():
-        yield [f"{title},", doc.Code(model[name]["formula"]), _fit(model[name])]
+    specified = model["as_specified"]
+    yield ["As specified,", doc.Code(specified["formula"]), _fit(specified)]
+    yield f"With (1|policy) beside it{_fit(model['with_policy'])}"
 
 
 def _fit(model: Mapping[str, Any]) -> str:
@@ -320,7 +319,7 @@ def _gates(out: Mapping[str, Any]) -> doc.Table:
     rows = []
     for gate in out["gates"]:
         decides = gate["decides"] or NONE
-        if gate["next"]:
+        if gate["next"] and gate["established"]["verdict"] == UNDECIDED:
             decides = [f"{decides}:", doc.Code(gate["next"])]
         rows.append(
             [gate["title"], _ruled(gate["as_specified"]), _ruled(gate["established"])]
@@ -362,7 +361,7 @@ def _wires(out: Mapping[str, Any]) -> doc.Table:
 
 def _answers(out: Mapping[str, Any]) -> doc.Table:
     """How the decisions of main runs ended, by run."""
-    rows = []
+    rows, several = [], len(out["design"]["seeds"]) > 1
     for run in out["runs"]:
         if run["role"] != "main":
             continue
@@ -372,7 +371,7 @@ def _answers(out: Mapping[str, Any]) -> doc.Table:
         cut = ended.get("truncated", 0)
         shown = [counted(n, total) for n in (read, refused, cut)]
         cell = run["cell"].replace("compliance ", "")
-        seed = f"{cell}, seed {run['seed']}"
+        seed = f"{cell}, seed {run['seed']}" if several else cell
         rows.append([seed, *shown, str(total - read - refused - cut)])
     return doc.Table(
         ["cell", "readable", "refused", "cut off", "other"],
@@ -656,85 +655,63 @@ def _trial(run: Run, policy: Mapping, answers: Sequence[str]) -> doc.TrialRow:
 SHARED = ("run", "role", "seed", "domain", *CELL, "round")
 TOKENS = ("prompt_tokens", "output_tokens", "reasoning_tokens", "cost_usd")
 SERVED = ("served_model", "provider")
-# file → its columns; docs/exports.md says what they hold
-COLUMNS = {
-    "decisions.csv": (
-        "id",
-        *SHARED,
-        "encounter",
-        "primary",
-        "baseline",
-        "agent",
-        "opponent",
-        "policy",
-        "bulletin",
-        "variant",
-        "wording",
-        "label_scheme",
-        "option_order",
-        "option_first",
-        "decision",
-        "cooperates",
-        "first_taken",
-        "status",
-        "read_from",
-        "truncated",
-        "payoff",
-        "power_after",
-        "model",
-        *SERVED,
-        *TOKENS,
-        "text",
-    ),
-    "policies.csv": (
-        "id",
-        *SHARED,
-        "agent",
-        "bulletin",
-        "variant",
-        "model",
-        *SERVED,
-        "status",
-        "truncated",
-        "item",
-        *(f"marker_{name}" for name in FAMILIES),
-        *TOKENS,
-        "text",
-    ),
-    "games.csv": (
-        "id",
-        *SHARED,
-        "encounter",
-        "baseline",
-        "agent_a",
-        "agent_b",
-        "label_scheme",
-        "option_order",
-        "decision_a",
-        "decision_b",
-        "payoff_a",
-        "payoff_b",
-        "power_a",
-        "power_b",
-        "status",
-    ),
-}
+EXPORT = "exports/decisions.csv"
+# docs/exports.md says what they hold
+COLUMNS = (
+    "id",
+    *SHARED,
+    "encounter",
+    "primary",
+    "baseline",
+    "agent",
+    "opponent",
+    "policy",
+    "item",
+    *(f"weak_{name}" for name in FAMILIES),
+    *(f"marker_{name}" for name in FAMILIES),
+    "bulletin",
+    "variant",
+    "wording",
+    "label_scheme",
+    "option_order",
+    "option_first",
+    "decision",
+    "cooperates",
+    "first_taken",
+    "status",
+    "read_from",
+    "truncated",
+    "payoff",
+    "power_after",
+    "model",
+    *SERVED,
+    *TOKENS,
+    "text",
+)
 
 
-def exports(study: Study) -> dict[str, bytes]:
+def exports(study: Study, agreed: Mapping[str, Mapping]) -> dict[str, bytes]:
     """{file name below the analysis' folder: content}. The files were checked when the analysis
-    read them."""
-    tables = {
-        "decisions.csv": _decisions,
-        "games.csv": _games,
-        "policies.csv": _policies,
-    }
-    return {
-        f"exports/{name}": csv_bytes(
-            COLUMNS[name], chain.from_iterable(map(rows, study.runs))
-        )
-        for name, rows in tables.items()
-    }
+    read them. `agreed`: {item: labels by the raters' consensus}."""
+    rows = (row for run in study.runs for row in _decisions(run, agreed))
+    return {EXPORT: csv_bytes(COLUMNS, rows)}
+
+
+def _decisions(run: Run, agreed: Mapping[str, Mapping]) -> Iterator[dict[str, Any]]:
+    """A row a decision, with the labels of the policy that it rests on: `weak_` by patterns,
+    `marker_` by the consensus of raters, empty where there is none."""
+    marks = {}
+    for policy in policies(run, checked=False):
+        if readable(policy["policy_status"]):
+            item = item_id(policy["policy"])
+            row = {f"weak_{name}": policy["markers"][name] for name in FAMILIES}
+            for name, label in agreed.get(item, {}).items():
+                row[f"marker_{name}"] = label
+            marks[policy["policy_id"]] = row | {"item": item}
+    nothing = dict.fromkeys(COLUMNS)
+    for row in decisions(run, checked=False):
+        known = row._asdict() | marks.get(row.policy, {})
+        yield nothing | known | {"primary": row.primary}
 
 
 def analysed(
@@ -747,7 +724,9 @@ def analysed(
         path.relative_to(where[0]).as_posix(): sha256(read_bytes(path))
         for path in sorted((where[0] / PEOPLE).glob("*.json"))
     }
-    found = analyse(study, raters(where))
+    who = raters(where)
+    found = analyse(study, who)
+    agreed = markers.labels_of(who, found["markers"]["adjudicated"])
     if imported:
         found["imported"] = imported
     # Read back from its own JSON: what is shown then has the digits that the file has.
@@ -755,7 +734,8 @@ def analysed(
     texts = {name: text.encode() for name, text in files(out, study).items()}
     folders = [run.folder for run in study.runs]
     texts[RUNS_FILE] = runs_file(where[0], folders)
-    return out, {"acausal-analysis.json": json_file(out), **texts, **exports(study)}
+    texts |= exports(study, agreed)
+    return out, {"acausal-analysis.json": json_file(out), **texts}
 
 
 def write_analysis(
@@ -803,62 +783,3 @@ def _make(command: str) -> str:
     """The target of the Makefile whose plan a command names; the page has the whole command."""
     plan = command.partition("--plan ")[2].split()[0]
     return "make study" if plan == "study" else f"make tournament PLAN={plan}"
-
-
-def _decisions(run: Run) -> Iterable[dict[str, Any]]:
-    return (
-        row._asdict() | {"primary": row.primary}
-        for row in decisions(run, checked=False)
-    )
-
-
-def _shared(run: Run, number: int) -> dict[str, Any]:
-    return dict(
-        zip(
-            SHARED,
-            (run.name, run.role, run.seed, run.domain, *run.cell, number),
-            strict=True,
-        )
-    )
-
-
-def _policies(run: Run) -> Iterator[dict[str, Any]]:
-    for policy in policies(run, checked=False):
-        tokens, there = policy["tokens"], readable(policy["policy_status"])
-        yield _shared(run, policy["round"]) | {
-            "id": policy["policy_id"],
-            "model": policy["model_strategy"],
-            "status": policy["policy_status"],
-            "truncated": tokens["truncated"],
-            "text": policy["policy"],
-            "prompt_tokens": tokens["prompt"],
-            "output_tokens": tokens["output"],
-            "reasoning_tokens": tokens["reasoning"],
-            "item": item_id(policy["policy"]) if there else None,
-            **{f"marker_{name}": policy["markers"][name] for name in FAMILIES},
-            **{
-                key: policy[key]
-                for key in ("agent", "bulletin", "variant", "cost_usd", *SERVED)
-            },
-        }
-
-
-def _games(run: Run) -> Iterator[dict[str, Any]]:
-    for data in rounds(run, checked=False):
-        for game in data["games"]:
-            row = _shared(run, data["round"]) | {
-                "option_order": game["order"],
-                "status": game["parse_status"],
-                **{
-                    key: game[key]
-                    for key in ("id", "encounter", "baseline", "label_scheme")
-                },
-            }
-            for side, agent in zip("ab", game["pair"], strict=True):
-                row |= {
-                    f"agent_{side}": data["agents"][agent]["id"],
-                    f"decision_{side}": game["decision"][agent],
-                    f"payoff_{side}": (game["raw_payoffs"] or {}).get(agent),
-                    f"power_{side}": game["power_after"][agent],
-                }
-            yield row

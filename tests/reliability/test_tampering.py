@@ -416,8 +416,6 @@ ATTACKS = {  # {kind: rows of (what is changed, what is printed)}
         longer(
             "acausal-analysis.json",
             "acausal-summary.md",
-            "exports/games.csv",
-            "exports/policies.csv",
             "report.html",
         ),
         (add("exports/more.csv"), "exports/more.csv"),

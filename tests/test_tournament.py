@@ -25,12 +25,15 @@ from tournaments import (
     text_reply,
 )
 
+from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.design import make_agents, marks_of, part_of, role_of, run_name, titles
 from cirrus.ask.encounters import play, policy_status, typical_calls
 from cirrus.ask.prompts import Stimulus, sentences
 from cirrus.ask.respondents import read_cues
 from cirrus.judge.games import GAMES, derive
+from cirrus.judge.rows import decisions, read_study
 from common import UsageError, shape
+from common.verify import find_runs
 from common.wire import NOT_RUN, Reply
 from run_tournament import model_settings, run_config, runs_of_plan
 
@@ -214,12 +217,23 @@ def test_every_pair_meets_once_with_balanced_seats_and_everybody_before_anybody_
         )
 
 
+def asked(t, request):
+    """The agent that a request goes to."""
+    _, number, name, *rest = request.id.split("/")
+    if not rest:
+        return name
+    pairs = t.rounds[int(number.removeprefix("r")) - 1].pairs
+    pair = next(pair for pair in pairs if pair.id == name)
+    return (pair.a if rest[-1] == "a" else pair.b).id
+
+
 def cue(t, request, slot):
     """The sentence of a factor in a request, where it is there once."""
     round_ = t.rounds[int(request.id.split("/")[1].removeprefix("r")) - 1]
+    variant = round_.variants[asked(t, request)]
     sentence = sentences(
         t.domain,
-        Stimulus(round_.bulletin, round_.variant, t.condition, wording=round_.wording),
+        Stimulus(round_.bulletin, variant, t.condition, wording=round_.wording),
     )[slot]
     assert request.user.count(sentence) == 1 or not sentence
     return sentence
@@ -258,6 +272,83 @@ def test_a_bulletin_has_the_same_wording_in_a_whole_plan():
         for round_ in dealt(seed=seed, turn=seed - 3, plan_seed=3, rounds=10).rounds
     }
     assert len(pairs) == len(dict(pairs)) == 20 and len(set(dict(pairs).values())) == 12
+
+
+# --- variants ---
+
+POOL = {
+    variant["id"]: variant
+    for variant in json.loads((PROMPTS / "variants/cirrus24.yaml").read_text())
+}
+NAMES = ("org", "peer")
+SHARED = ("office", "today", "cutoff", "start", "early", "late")
+
+
+def variants_of(files, rounds):
+    """[{agent: its variant}] of a run's rounds, as its strategies say."""
+    by_round = []
+    for number in range(1, rounds + 1):
+        policies = files[f"strategies_r{number}.json"]
+        by_round.append({row["agent"]: row["variant"] for row in policies})
+    return by_round
+
+
+def test_agents_have_variants_of_their_own_that_differ_over_agents_and_over_rounds():
+    files = derived_from(dealt(baselines=["AlwaysC"]), cooperating)
+    by_round = variants_of(files, 10)
+    for variants in by_round:
+        assert len(set(variants.values())) == len(variants) == 10
+        assert not any(POOL[variant]["holdout"] for variant in variants.values())
+    for agent in by_round[0]:
+        assert len({variants[agent] for variants in by_round}) == 10
+    for number, variants in enumerate(by_round, 1):
+        data = files[f"round_{number}_games.json"]
+        row = files["acausal_manifest.json"]["rounds"][number - 1]
+        assert "variant" not in data and row["variants"] == variants
+        assert row["setting"] == data["setting"] in POOL
+        for game in data["games"]:
+            for anon, answer in game["answers"].items():
+                agent = data["agents"][anon]
+                assert answer["variant"] == variants.get(agent["id"])
+                assert (answer["variant"] is None) == (agent["baseline"] is not None)
+
+
+def test_variants_are_the_seed_s_in_all_cells_and_another_seed_s_are_others():
+    first, cell, seed = (
+        variants_of(derived_from(dealt(rounds=4, **changes), cooperating), 4)
+        for changes in ({}, {"S": "low", "H": "high"}, {"seed": 43})
+    )
+    assert first == cell != seed
+
+
+def test_more_agents_than_variants_share_them_evenly():
+    files = derived_from(
+        dealt(agents=9, rounds=3, games_per_pair=1, variants="holdout"), cooperating
+    )
+    for variants in variants_of(files, 3):
+        assert sorted(Counter(variants.values()).values()) == [2, 2, 2, 3]
+
+
+def test_a_notice_has_its_reader_s_names_and_what_a_pair_shares_is_the_round_s():
+    t = dealt(agents=4, rounds=2)
+    files = derived_from(t, cooperating)
+    by_round = variants_of(files, 2)
+    for request in requests(t).values():
+        number = int(request.id.split("/")[1].removeprefix("r"))
+        mine = POOL[by_round[number - 1][asked(t, request)]]
+        setting = POOL[files[f"round_{number}_games.json"]["setting"]]
+        shown = [mine[name] for name in NAMES] + [setting[name] for name in SHARED]
+        assert all(text in request.user for text in shown), request.id
+        others = {variant["org"] for variant in POOL.values()} - {mine["org"]}
+        assert not any(org in request.user for org in others)
+
+
+def test_a_row_of_a_decision_has_the_variant_of_its_side(cli, tmp_path):
+    assert cli("run_tournament.py", "--agents", 3, "--rounds", 1).returncode == 0
+    [run] = read_study(find_runs([tmp_path / "results"])).runs
+    policies = json.loads((run.folder / "strategies_r1.json").read_text())
+    expected = {row["agent"]: row["variant"] for row in policies}
+    assert {(row.agent, row.variant) for row in decisions(run)} == {*expected.items()}
 
 
 # --- what a side sees ---

@@ -9,6 +9,7 @@ Nobody tells a respondent its condition: it knows the project's sentences and lo
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import product
 from typing import NamedTuple
 
 from cirrus.ask.bulletins import (
@@ -22,11 +23,14 @@ from cirrus.ask.bulletins import (
     domain_names,
     load_domain,
 )
+from cirrus.ask.design import filled_in
 from cirrus.ask.prompts import LEVERS, outcomes
 
 CONTRACT = re.compile(
     r"Decision: \[([^|\]]+)\|([^\]]+)\](?:\s+Rationale \(max 2 lines\):)?\s*\Z"
 )
+# By these a variant's notices are known, as far as all bulletins of its domain have them.
+TELLING = ("org", "peer", "office", "today")
 
 # how far a policy moves its reader (in units of leaning) → sentences that do
 LEANINGS = {
@@ -218,17 +222,32 @@ def use(source: Source) -> None:
 
 @cache
 def _variants() -> tuple[tuple[Domain, Variant], ...]:
-    domains = [load_domain(name, _source) for name in domain_names(_source)]
-    return tuple((domain, variant) for domain in domains for variant in domain.variants)
+    """As notices have them: with the shared facts of their own, or of another of the pool."""
+    found = []
+    for name in domain_names(_source):
+        domain = load_domain(name, _source)
+        for own, setting in product(domain.variants, repeat=2):
+            if own.holdout == setting.holdout:
+                found.append((domain, filled_in(own, setting)))
+    return tuple(found)
 
 
 def _variants_in(text: str) -> Iterator[int]:
     """Where in `_variants` those stand whose names are in the text."""
     return (
-        at
-        for at, (_, variant) in enumerate(_variants())
-        if all(variant.fields.get(name, "") in text for name in ("org", "peer"))
+        at for at in range(len(_variants())) if all(mark in text for mark in _marks(at))
     )
+
+
+@cache
+def _marks(at: int) -> list[str]:
+    """What of a variant stands in every notice."""
+    domain, variant = _variants()[at]
+    return [
+        variant.fields[name]
+        for name in TELLING
+        if all(f"{{{name}}}" in bulletin.text for bulletin in domain.bulletins)
+    ]
 
 
 @cache

@@ -117,6 +117,8 @@ def part_of(role: str, domain: str) -> str | None:
 
 
 STAGES = ("strategy", "decision")
+# What of a variant is an agent's own. Its other fields say what both sides of a pair share.
+OWN = ("org", "peer", "product", "decoy")
 
 
 class ModelSettings(NamedTuple):
@@ -146,11 +148,14 @@ class Pair(NamedTuple):
 
 
 class Round(NamedTuple):
-    """`number` from 1; `anon`: agent id → its name in this round."""
+    """`number` from 1. `variants`: agent id → the variant that its notice is filled with, none of
+    a baseline; `setting`: the variant whose shared facts all of them have. `anon`: agent id → its
+    name in this round."""
 
     number: int
     bulletin: Bulletin
-    variant: Variant
+    setting: Variant
+    variants: dict[str, Variant]
     wording: int
     salt: str
     anon: dict[str, str]
@@ -182,7 +187,8 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
     one seed share bulletins, variants, schedule, label schemes, orders and names."""
     rng = SeededRandom(config["seed"], "tournament")
     agents = make_agents(config)
-    dealt = _bulletins(rng, domain, config)
+    bulletins = _bulletins(domain, config)
+    variants = _variants(rng, domain, config, agents)
     orders = ORDERS if config["option_order"] == "random" else (config["option_order"],)
     per_wave = len(agents) * (len(agents) - 1) // 2
     waves = config["games_per_pair"]
@@ -194,12 +200,15 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
         orders,
     )
     rounds = []
-    for number, stimuli in enumerate(dealt, 1):
-        start = (number - 1) * waves * per_wave
+    for at, (bulletin, wording) in enumerate(bulletins):
+        setting, by_agent = variants[at]
+        start = at * waves * per_wave
+        shown = labels[start : start + waves * per_wave]
+        seats = _pairs(rng.stream("schedule", at + 1), agents, shown)
+        salt = f"{rng.stream('salt', at + 1).getrandbits(128):032x}"
+        anon = {agent.id: anonymous_id(salt, agent.id) for agent in agents}
         rounds.append(
-            _round(
-                rng, number, stimuli, agents, labels[start : start + waves * per_wave]
-            )
+            Round(at + 1, bulletin, setting, by_agent, wording, salt, anon, seats)
         )
     return Tournament(
         run_name(config),
@@ -211,42 +220,75 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
     )
 
 
-def _bulletins(
+def _bulletins(domain: Domain, config: Mapping[str, Any]) -> list[tuple[Bulletin, int]]:
+    """(bulletin, wording) of each round, from the main pool or the held-out one. A bulletin has
+    the same wording in all runs of a plan."""
+    pool = bulletin_pool(domain, config["variants"] == "holdout")
+    shuffled = SeededRandom(0, "order of bulletins").sample(pool, len(pool))
+    seed = config.get("plan_seed", config["seed"])
+    wordings = deal_wordings(SeededRandom(seed, "wordings"), domain, shuffled)
+    dealt = []
+    for at in places(config["turn"], config["rounds"], len(pool)):
+        bulletin = shuffled[at]
+        dealt.append((bulletin, wordings[bulletin.id]))
+    return dealt
+
+
+def _variants(
     rng: SeededRandom,
     domain: Domain,
     config: Mapping[str, Any],
-) -> list[tuple[Bulletin, Variant, int]]:
-    """(bulletin, variant, wording) of each round, from the main pool or the held-out one. A
-    bulletin has the same wording in all runs of a plan."""
+    agents: Sequence[Agent],
+) -> list[tuple[Variant, dict[str, Variant]]]:
+    """(the variant of the shared facts, {agent id: its variant}) of each round.
+
+    In a round, agents have different variants until all are used; so has an agent over the
+    rounds; and a bulletin that comes again has another variant for each.
+    """
     holdout = config["variants"] == "holdout"
-    pool = bulletin_pool(domain, holdout)
-    shuffled = SeededRandom(0, "order of bulletins").sample(pool, len(pool))
-    variants = variant_pool(rng.stream("variants"), domain, holdout)
-    wordings = deal_wordings(
-        SeededRandom(config.get("plan_seed", config["seed"]), "wordings"),
-        domain,
-        shuffled,
-    )
-    return [
-        (shuffled[at], variants[number % len(variants)], wordings[shuffled[at].id])
-        for number, at in enumerate(places(config["turn"], config["rounds"], len(pool)))
-    ]
+    pool = variant_pool(rng.stream("variants"), domain, holdout)
+    seats = [agent.id for agent in agents if agent.baseline is None]
+    seats = rng.stream("variants of agents").sample(seats, len(seats))
+    bulletins = len(bulletin_pool(domain, holdout))
+    # So many rounds go by until a bulletin would meet the same place of the pool again.
+    lap = math.lcm(bulletins, len(pool))
+    dealt = []
+    for step in steps(config["turn"], config["rounds"], bulletins):
+        start = step + step // lap
+        setting = pool[start % len(pool)]
+        by_agent = {}
+        for seat, agent in enumerate(seats):
+            own = pool[(start + seat) % len(pool)]
+            by_agent[agent] = filled_in(own, setting)
+        dealt.append((setting, by_agent))
+    return dealt
+
+
+def filled_in(own: Variant, setting: Variant) -> Variant:
+    """An agent's variant in a round: the names are its own, the facts that both sides of a pair
+    share (office, case number, days, hours, schedules) are the round's."""
+    names = {field: text for field, text in own.fields.items() if field in OWN}
+    return own._replace(fields=setting.fields | names)
 
 
 def places(position: int, rounds: int, pool: int) -> list[int]:
     """Where each round of a run stands on a circle of bulletins.
 
     Runs of consecutive positions take up where the one before left off: together they meet every
-    bulletin as often as any other, or once more. Where a run would begin where one began
-    before, its rounds begin one place on: in every round, runs stand on different bulletins
-    until all are used.
+    bulletin as often as any other, or once more.
+    """
+    return [(position * rounds + step) % pool for step in steps(position, rounds, pool)]
+
+
+def steps(position: int, rounds: int, pool: int) -> list[int]:
+    """How far each round is from where its run begins on the circle.
+
+    Where a run would begin where one began before, its rounds begin one place on: in every
+    round, runs stand on different bulletins until all are used.
     """
     shared = math.gcd(rounds, pool)
     later = position // (pool // shared) % shared
-    return [
-        (position * rounds + (number + later) % rounds) % pool
-        for number in range(rounds)
-    ]
+    return [(number + later) % rounds for number in range(rounds)]
 
 
 def positions(seeds: Iterable[int]) -> dict[int, int]:
@@ -274,27 +316,17 @@ def make_agents(config: Mapping[str, Any]) -> list[Agent]:
     ]
 
 
-def _round(
-    rng: SeededRandom,
-    number: int,
-    stimuli: tuple[Bulletin, Variant, int],
-    agents: Sequence[Agent],
-    labels: Sequence[tuple[str, str]],
-) -> Round:
+def _pairs(
+    rng: SeededRandom, agents: Sequence[Agent], labels: Sequence[tuple[str, str]]
+) -> list[Pair]:
+    """The pairs of a round, with what was dealt to their encounters."""
     known = {agent.id: agent for agent in agents}
-    schedule = round_robin(rng.stream("schedule", number), list(known))
-    salt = f"{rng.stream('salt', number).getrandbits(128):032x}"
-    pairs = [
-        Pair(f"p{at + 1:02d}", known[a], known[b], list(labels[at :: len(schedule)]))
-        for at, (a, b) in enumerate(schedule)
-    ]
-    return Round(
-        number,
-        *stimuli,
-        salt,
-        {name: anonymous_id(salt, name) for name in known},
-        pairs,
-    )
+    schedule = round_robin(rng, list(known))
+    pairs = []
+    for at, (a, b) in enumerate(schedule):
+        shown = list(labels[at :: len(schedule)])
+        pairs.append(Pair(f"p{at + 1:02d}", known[a], known[b], shown))
+    return pairs
 
 
 def writers(t: Tournament) -> list[Agent]:

@@ -32,6 +32,7 @@ from cirrus.ask.prompts import (
     Prompt,
     Stimulus,
     encounter_prompt,
+    shown_labels,
     strategy_prompt,
 )
 from cirrus.ask.warmups import form_warmups
@@ -94,10 +95,10 @@ def _request(
     )
 
 
-def _stimulus(t: Tournament, round_: Round) -> Stimulus:
+def _stimulus(t: Tournament, round_: Round, agent: Agent) -> Stimulus:
     return Stimulus(
         round_.bulletin,
-        round_.variant,
+        round_.variants[agent.id],
         t.condition,
         t.config["tells"],
         round_.wording,
@@ -108,7 +109,7 @@ def _stimulus(t: Tournament, round_: Round) -> Stimulus:
 
 def policy_request(t: Tournament, round_: Round, agent: Agent) -> Request:
     """An agent reads the round's bulletin and writes its policy."""
-    prompt = strategy_prompt(t.domain, _stimulus(t, round_))
+    prompt = strategy_prompt(t.domain, _stimulus(t, round_, agent))
     return _request(t, policy_id(t, round_, agent), "strategy", agent.strategy, prompt)
 
 
@@ -117,12 +118,12 @@ def policy_id(t: Tournament, round_: Round, agent: Agent) -> str:
 
 
 def _prompt(
-    t: Tournament, round_: Round, pair: Pair, e: int, policy: str, history
+    t: Tournament, round_: Round, agent: Agent, pair: Pair, e: int, policy: str, history
 ) -> Prompt:
     """`history`: the acts, in words, as [(mine, peer's)]."""
-    return encounter_prompt(
-        t.domain, _stimulus(t, round_), *pair.labels[e - 1], policy, history
-    )
+    scheme, order = pair.labels[e - 1]
+    stimulus = _stimulus(t, round_, agent)
+    return encounter_prompt(t.domain, stimulus, scheme, order, policy, history)
 
 
 def encounter_id(t: Tournament, round_: Round, pair: Pair, e: int) -> str:
@@ -168,7 +169,8 @@ def warmups(t: Tournament, examples: str) -> list[Warmup]:
 def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
     """(such a request, how many of it) for every kind of call: what an estimate of cost needs.
 
-    Decisions are rendered with a policy of usual length and the full history of their encounter.
+    Decisions are rendered with a policy of usual length and the full history of their encounter,
+    each kind with the variant of the first agent that is asked it.
     """
     kinds: dict[tuple, Callable[[], Request]] = {}
     count = Counter()
@@ -178,27 +180,23 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
             kinds.setdefault(kind, partial(policy_request, t, round_, agent))
             count[kind] += 1
         for pair in round_.pairs:
-            models = [
-                agent.decision for agent in (pair.a, pair.b) if agent.baseline is None
-            ]
-            for e, model in product(range(1, len(pair.labels) + 1), models):
-                kind = round_.number, e, model
-                kinds.setdefault(
-                    kind, partial(_typical_decision, t, round_, pair, e, model)
-                )
+            asked = [agent for agent in (pair.a, pair.b) if agent.baseline is None]
+            for e, agent in product(range(1, len(pair.labels) + 1), asked):
+                kind = round_.number, e, agent.decision
+                render = partial(_typical_decision, t, round_, agent, pair, e)
+                kinds.setdefault(kind, render)
                 count[kind] += 1
     return [(kinds[kind](), times) for kind, times in count.items()]
 
 
 def _typical_decision(
-    t: Tournament, round_: Round, pair: Pair, e: int, model: ModelSettings
+    t: Tournament, round_: Round, agent: Agent, pair: Pair, e: int
 ) -> Request:
     word = t.domain.acts[0].word
     history = [(word, word)] * (e - 1 if t.config["history_mode"] == "standard" else 0)
-    prompt = _prompt(t, round_, pair, e, TYPICAL_POLICY, history)
-    return _request(
-        t, f"{encounter_id(t, round_, pair, e)}/a", "decision", model, prompt
-    )
+    prompt = _prompt(t, round_, agent, pair, e, TYPICAL_POLICY, history)
+    name = f"{encounter_id(t, round_, pair, e)}/a"
+    return _request(t, name, "decision", agent.decision, prompt)
 
 
 # --- encounters --------------------------------------------------------------------------------
@@ -213,49 +211,33 @@ async def meet(
     call has been made up for.
     """
     encounters: list[Encounter] = []
-    if any(
-        policies[agent.id].outcome in UNANSWERED
-        for agent in (pair.a, pair.b)
-        if agent.id in policies
-    ):
+    if any(policy.outcome in UNANSWERED for policy in policies.values()):
         return encounters
     words = acts(t.domain) | {None: None}
-    for e in range(1, len(pair.labels) + 1):
+    for e, (scheme, order) in enumerate(pair.labels, 1):
         views = _views(t, pair, encounters)
-        prompts = {
-            side: _prompt(
-                t,
-                round_,
-                pair,
-                e,
-                policies[agent.id].text if agent.id in policies else "",
-                [(words[mine], words[peer]) for mine, peer in history],
+        prompts, requests = {}, {}
+        for side, (agent, history) in views.items():
+            if agent.id not in policies:
+                continue
+            shown = [(words[mine], words[peer]) for mine, peer in history]
+            policy = policies[agent.id].text
+            prompts[side] = _prompt(t, round_, agent, pair, e, policy, shown)
+            name = f"{encounter_id(t, round_, pair, e)}/{side}"
+            requests[side] = _request(
+                t, name, "decision", agent.decision, prompts[side]
             )
-            for side, (agent, history) in views.items()
-        }
-        requests = {
-            side: _request(
-                t,
-                f"{encounter_id(t, round_, pair, e)}/{side}",
-                "decision",
-                agent.decision,
-                prompts[side],
-            )
-            for side, (agent, _) in views.items()
-            if agent.id in policies
-        }
         answers = await ask(list(requests.values()))
         replies = dict(zip(requests, answers, strict=True))
-        a, b = (
-            _read(t, agent, prompts[side], replies[side])
-            if side in replies
-            else _baseline(agent, history)
-            for side, (agent, history) in views.items()
-        )
-        encounters.append(
-            Encounter(pair, e, *pair.labels[e - 1], prompts["a"].options, a, b)
-        )
-        if a.status in UNANSWERED or b.status in UNANSWERED:
+        sides = []
+        for side, (agent, history) in views.items():
+            if side in replies:
+                sides.append(_read(t, agent, prompts[side], replies[side]))
+            else:
+                sides.append(_baseline(agent, history))
+        options = shown_labels(t.domain, scheme, order)
+        encounters.append(Encounter(pair, e, scheme, order, options, *sides))
+        if any(side.status in UNANSWERED for side in sides):
             break
     return encounters
 

@@ -114,6 +114,12 @@ def labels(domain: Domain, scheme: str) -> tuple[str, str]:
     return LABEL_SCHEMES[scheme](*(act.word for act in domain.acts))
 
 
+def shown_labels(domain: Domain, scheme: str, order: str) -> tuple[str, str]:
+    """Both labels in the order shown."""
+    cooperative, other = labels(domain, scheme)
+    return (other, cooperative) if order == ORDERS[1] else (cooperative, other)
+
+
 def acts_of(domain: Domain, scheme: str) -> dict[str, str]:
     """{label: the canonical act that it stands for}, the cooperative one first."""
     return {

@@ -122,7 +122,7 @@ def _policy(
         **reply.beside,
         **({"reasoning_markers": marked(reply.reasoning)} if reply.reasoning else {}),
         "bulletin": round_.bulletin.id,
-        "variant": round_.variant.id,
+        "variant": round_.variants[agent.id].id,
         "simulated": simulated,
         "transcript_path_gz": _transcript_name(round_, agent),
     }
@@ -184,6 +184,10 @@ def _game(
     }
 
 
+# What a baseline's answer has not.
+OF_A_MODEL = ("text", "policy_id", "variant", "model", "served_model", "provider")
+
+
 def _answer(t: Tournament, round_: Round, side: Side) -> dict[str, Any]:
     agent, reply = side.agent, side.reply
     if reply is None:
@@ -193,13 +197,14 @@ def _answer(t: Tournament, round_: Round, side: Side) -> dict[str, Any]:
             "read_from": side.read_from,
             "tokens": nothing,
             "cost_usd": 0,
-            **dict.fromkeys(("text", "policy_id", "model", "served_model", "provider")),
+            **dict.fromkeys(OF_A_MODEL),
         }
     return {
         "status": side.status,
         "read_from": side.read_from,
         "text": reply.text,
         "policy_id": policy_id(t, round_, agent),
+        "variant": round_.variants[agent.id].id,
         "model": agent.decision.name,
         **_account(reply),
         **reply.beside,
@@ -222,7 +227,7 @@ def _round_files(
         "domain": t.domain.name,
         "toggles": t.condition._asdict(),
         "bulletin": round_.bulletin.id,
-        "variant": round_.variant.id,
+        "setting": round_.setting.id,
         "wording": round_.wording + 1,
         "simulated": simulated,
         **{key: t.config[key] for key in ("history_mode", "tells", "variants", "seed")},
@@ -383,7 +388,10 @@ def _summary(rows: Rows) -> dict[str, Any]:
     return {
         "round": rows.round.number,
         "bulletin": rows.round.bulletin.id,
-        "variant": rows.round.variant.id,
+        "setting": rows.round.setting.id,
+        "variants": {
+            agent: variant.id for agent, variant in rows.round.variants.items()
+        },
         "games": sum(len(pair.labels) for pair in rows.round.pairs),
         "played": sum(row["raw_payoffs"] is not None for row in rows.games),
     }
@@ -440,6 +448,10 @@ MARKERS = record(
         for name in FAMILIES
     }
 )
+SETTING = (
+    "id of the variant whose office, case number, days and hours all notices of the "
+    "round have"
+)
 DOMAIN = (NAME, "the scenario: a folder of prompts")
 SIMULATED = (FLAG, "true: respondents of this project answered, no model")
 
@@ -475,7 +487,7 @@ STRATEGIES = list_of(
         **ACCOUNT,
         reasoning_markers=(sometimes(MARKERS), "pattern families found in `reasoning`"),
         bulletin=(NAME, "id of the bulletin that was read"),
-        variant=(NAME, "id of the variant that filled it"),
+        variant=(NAME, "id of the variant that filled it with names"),
         transcript_path_gz=(
             TEXT,
             "this agent's transcript of the round, relative to the run's folder",
@@ -495,6 +507,10 @@ ANSWER = record(
     policy_id=(
         maybe(NAME),
         "the declared policy that this side saw; null of a baseline",
+    ),
+    variant=(
+        maybe(NAME),
+        "id of the variant that filled this side's notice; null of a baseline",
     ),
     model=(maybe(NAME), "the model that was asked; null of a baseline"),
     **ACCOUNT,
@@ -544,14 +560,14 @@ GAMES = record(
     domain=DOMAIN,
     toggles=(TOGGLES, "the run's cell"),
     bulletin=(NAME, "id of the bulletin"),
-    variant=(NAME, "id of the variant"),
+    setting=(NAME, SETTING),
     wording=(ORDINAL, "which sentence of every list stood in the prompts, from 1"),
     history_mode=(
         enum("standard", "off"),
         "whether a pair sees its earlier encounters",
     ),
     tells=(enum(*TELLS), "wording of prompts and cues"),
-    variants=(enum("main", "holdout"), "the pool the variant is from"),
+    variants=(enum("main", "holdout"), "the pool that bulletin and variants are from"),
     seed=(COUNT, "seed of the run"),
     simulated=SIMULATED,
     agents=(map_of(AGENT, "anon_id"), "who is who in this round"),
@@ -586,7 +602,8 @@ MANIFEST = record(
             record(
                 round=(ORDINAL, "number"),
                 bulletin=(NAME, "id"),
-                variant=(NAME, "id"),
+                setting=(NAME, SETTING),
+                variants=(map_of(NAME, "agent"), "whose names each agent's notice has"),
                 games=(COUNT, "games in the schedule"),
                 played=(COUNT, "games with payoffs"),
             )

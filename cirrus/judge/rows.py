@@ -392,7 +392,7 @@ def _decision(run: Run, data: Mapping, game: Mapping, side: int) -> Decision:
         data["agents"][peer]["id"],
         answer["policy_id"],
         data["bulletin"],
-        data["variant"],
+        answer["variant"],
         data["wording"],
         game["label_scheme"],
         game["order"],

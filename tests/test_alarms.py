@@ -102,3 +102,58 @@ def test_a_tournament_rings_the_alarm_made_for_a_respondent(name, tmp_path):
         wire["tripwire"] for wire in out["tripwires"] if wire["tripped"]
     ] == tripwires
     assert words in out["verdict"]["sentence"]
+
+
+GATES = (
+    "labels",
+    "first_encounter",
+    "cross_domain",
+    "ablation",
+    "holdout",
+    "effect_size",
+)
+
+
+def registered(tmp_path, name, agents, rounds):
+    """The analysis of a registered study of one respondent, a game a pair."""
+    config = tmp_path / "config.json"
+    config.write_text('{"games_per_pair": 1}')
+    size = ("--agents", str(agents), "--rounds", str(rounds), "--config", str(config))
+    flags = ("--plan", "study", "--models", name, "--provider", "simulated", *size)
+    where = ("--out", str(tmp_path / "out"), "--json")
+    run_tournament.main([*flags, *where, "--preregister"])
+    run_tournament.main([*flags, *where])
+    [folder] = (tmp_path / "out").iterdir()
+    analyze.main([str(folder), "--json"])
+    return json.loads((folder / "acausal-analysis.json").read_text("utf-8")), folder
+
+
+def test_a_registered_study_of_who_hardly_varies_passes_every_gate_and_says_what_it_is(
+    tmp_path,
+):
+    """Seven agents and six rounds: the smallest of those tried (6 × 6 to 8 leave labels open)."""
+    out, folder = registered(tmp_path, "sim-certain", 7, 6)
+    for rule in ("as_specified", "established"):
+        verdicts = {gate["gate"]: gate[rule]["verdict"] for gate in out["gates"]}
+        assert verdicts == dict.fromkeys(GATES, "pass")
+    states = [(wire["alert"], wire["tripped"]) for wire in out["tripwires"]]
+    assert states == [(False, False)] * 7
+    assert out["as_specified"]["met"] is True
+    assert out["registration"]["kind"] == "confirmatory"
+    text = (folder / "acausal-summary.md").read_text("utf-8")
+    assert "SIMULATED: no model was asked" in text
+    assert "It passes all credibility gates of the specification." in text
+    assert "needs a mechanism study" in text
+
+
+def test_97_against_3_percent_with_answers_missing_passes_and_nothing_says_otherwise(
+    tmp_path,
+):
+    """2.5% are unreadable. As specified label invariance goes by the estimate of round 1, of 150
+    decisions a scheme, where chance alone makes two points."""
+    out, _ = registered(tmp_path, "sim-sharp", 8, 8)
+    verdicts = {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]}
+    assert verdicts == dict.fromkeys(GATES, "pass")
+    assert [wire for wire in out["tripwires"] if wire["tripped"]] == []
+    assert out["verdict"]["word"] == "cue-responsive"
+    assert not any("issing" in line for line in out["claims"]["may_not"])

@@ -190,7 +190,9 @@ HARD = [
 def test_pandas_reads_hard_texts(tmp_path):
     """decisions.csv with a row for each text that readers stumble on."""
     rows = [
-        decision(text=text, agent=f"agent-{n:02}")._asdict() | {"primary": True}
+        dict.fromkeys(COLUMNS)
+        | decision(text=text, agent=f"agent-{n:02}")._asdict()
+        | {"primary": True}
         for n, text in enumerate(HARD)
     ]
     (tmp_path / "hard.csv").write_bytes(csv_bytes(COLUMNS, rows))

@@ -110,6 +110,11 @@ def position(cues: Cues) -> float:
     return logistic(1.4 if cues.first == cues.cooperative else -1.4)
 
 
+def sharp(error: float) -> Callable[[Cues], float]:
+    """Cooperates where symmetry is high and the cue stands, and nowhere else, but for errors."""
+    return lambda cues: 1 - error if cues.symmetric and cues.coupled else error
+
+
 def always(share: float) -> Callable[[Cues], float]:
     return lambda cues: share
 
@@ -130,6 +135,16 @@ POPULATIONS: dict[str, Population] = {
         correlation,
         led=LED,
         beliefs=EXPECTS,
+    ),
+    "sim-certain": Population(
+        "cooperates where symmetry is high and the cue present, nowhere else, 0.5% errors",
+        sharp(0.005),
+        missing=(lambda cues, cooperates: (0.01, 0.0)),
+    ),
+    "sim-sharp": Population(
+        "as sim-certain with 3% errors, and 2.5% unreadable",
+        sharp(0.03),
+        missing=(lambda cues, cooperates: (0.025, 0.0)),
     ),
     "sim-conformist": Population(
         "follows the cue where peers are alike, however the entry is made", conformist
@@ -304,7 +319,15 @@ REGULATED = COMPLIANCE, lambda cell: cell.H == "high"
 # population → the sentences that it adds, and where
 ADDS = {
     **dict.fromkeys(
-        ("sim-correlation", "sim-tells", "sim-domain", "sim-overfit"), EXPECTANT
+        (
+            "sim-correlation",
+            "sim-certain",
+            "sim-sharp",
+            "sim-tells",
+            "sim-domain",
+            "sim-overfit",
+        ),
+        EXPECTANT,
     ),
     "sim-compliance": REGULATED,
     "sim-compliance-cued": REGULATED,

@@ -16,7 +16,7 @@ from cirrus.ask.bulletins import CELL
 from cirrus.ask.design import part_of, titles
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge.contrasts import CONTRASTS
-from cirrus.judge.endpoint import HYPOTHESES, SECONDARY, STATES
+from cirrus.judge.endpoint import SECONDARY, STATES
 from cirrus.judge.gates import PASS, UNDECIDED
 from cirrus.judge.rows import (
     RUNS_FILE,
@@ -97,7 +97,8 @@ HISTORY_NOTE = "All encounters; at a pair's first meeting nothing is shown in ei
 def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
     """{file name: content}; policies and answers are read from the runs again."""
     report = document(out, study)
-    summary = report._replace(trials=None)
+    sections = list(_sections(out, study, on_page=False))
+    summary = report._replace(trials=None, sections=sections)
     return {"acausal-summary.md": doc.markdown(summary), "report.html": page(report)}
 
 
@@ -111,7 +112,6 @@ def document(out: Mapping[str, Any], study: Study | None = None) -> doc.Document
     figure, gist = None, []
     if _shown(out):
         figure, gist = _interaction(out), [_intervals(out)]
-    board = _gates(out)
     return doc.Document(
         "CIRRUS-24 tournament",
         _question(out),
@@ -119,19 +119,20 @@ def document(out: Mapping[str, Any], study: Study | None = None) -> doc.Document
         doc.Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"),
         figure,
         [doc.Words(_established(out)), *gist],
-        list(_sections(out, study, board)),
+        list(_sections(out, study)),
         None if study is None else _trials(study),
         stamps,
-        verdicts=_short(board),
+        verdicts=_short(out),
         alarms=list(out["losses"].values()),
         note=_established(out),
     )
 
 
 def _sections(
-    out: Mapping[str, Any], study: Study | None, board: doc.Table
+    out: Mapping[str, Any], study: Study | None, on_page: bool = True
 ) -> Iterator[doc.Section]:
-    """The parts below the first screen, each under its own heading."""
+    """The parts below the first screen, each under its own heading; on the page their verdicts come
+    before their figures, which are folded."""
     if _shown(out):
         parts = list(_endpoint(out))
         yield doc.Section("Primary endpoint, as specified: round 1", parts)
@@ -140,15 +141,13 @@ def _sections(
         more = [
             doc.Words(["What brings the data that gates lack:", doc.Code(out["next"])])
         ]
-    figures = [board, *more, doc.Words(GATES_NOTE, "dim")]
-    rests = doc.Fold("What the gates rest on", figures)
-    yield doc.Section("Credibility gates", [_short(board), rests])
-    wires = _wires(out)
-    brief = wires._replace(
-        head=wires.head[:4], rows=[row[:4] for row in wires.rows], name="board"
-    )
-    figures = [wires, doc.Words(out["first_line"]["sentence"]), _answers(out)]
-    yield doc.Section("Tripwires", [brief, doc.Fold("Figures, and by cell", figures)])
+    gates = [_gates(out), *more, doc.Words(GATES_NOTE, "dim")]
+    wires = [_wires(out), doc.Words(out["first_line"]["sentence"]), _answers(out)]
+    if on_page:
+        gates = [_short(out), doc.Fold("What the gates rest on", gates)]
+        wires = [_brief(wires[0]), doc.Fold("Figures, and by cell", wires)]
+    yield doc.Section("Credibility gates", gates)
+    yield doc.Section("Tripwires", wires)
     if _shown(out):
         yield doc.Section(
             "Effects, established", [doc.Fold("Tables", [*_effects(out)])]
@@ -221,9 +220,8 @@ def _endpoint(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words | doc.Fo
         f"independent); over {count(over['units'], 'agent')} {limits}."
     )
     rest = [
-        _coefficients(model["with_policy"], "with (1|policy), which decides"),
         doc.Words(f"{STATES[point['met']].capitalize()}: {point['why']}."),
-        _coefficients(model["as_specified"], TERMS),
+        _coefficients(model),
         doc.Bullets(list(_formulas(model))),
         _specified(out),
         doc.Words(SPECIFIED_NOTE, "dim"),
@@ -232,28 +230,46 @@ def _endpoint(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words | doc.Fo
     yield doc.Fold("Coefficients of the mixed models, and the exact test", rest)
 
 
-def _coefficients(model: Mapping[str, Any], title: str) -> doc.Table:
-    """Terms of a mixed model on the log-odds scale, then the SDs of its random intercepts."""
-    rows = []
-    for row in model["coefficients"]:
-        p = p_value(row["p"])
-        if row["test"] == "Wald":
-            p += " (Wald)"
-        adjusted = p_value(row["p_holm"]) if row["name"] in HYPOTHESES else NONE
-        effect = {"value": row["estimate"], "low": row["low"], "high": row["high"]}
-        rows.append([row["name"], estimate(effect), plain(row["se"]), p, adjusted])
-    fit = model["fit"] or {"random_sd": {}, "groups": {}}
-    for name, sd in fit["random_sd"].items():
-        groups = count(fit["groups"][name], "group")
-        rows.append([f"SD of (1|{name}), {groups}", plain(sd), "", "", ""])
-    decisions = f"{fit['rows']:,} decisions" if "rows" in fit else "not fitted"
+def _coefficients(model: Mapping[str, Any]) -> doc.Table:
+    """Terms of both mixed models on the log-odds scale, then the SDs of their random intercepts."""
+    both = model["as_specified"], model["with_policy"]
+    terms = [{row["name"]: row for row in each["coefficients"]} for each in both]
+    rows: list[list[doc.Line]] = []
+    for name in terms[0]:
+        row: list[doc.Line] = [name]
+        for held in terms:
+            row += _coefficient(held[name]) if name in held else [NONE, NONE, NONE]
+        rows.append(row)
+    fits = [each["fit"] or {"random_sd": {}, "groups": {}} for each in both]
+    for name in fits[1]["random_sd"]:
+        sds = [plain(fit["random_sd"].get(name)) for fit in fits]
+        groups = count(fits[1]["groups"][name], "group")
+        rows.append([f"SD of (1|{name}), {groups}", sds[0], "", "", sds[1], "", ""])
+    heads = [
+        "log odds (95%), as specified",
+        "p",
+        "Holm",
+        "with (1|policy)",
+        "p",
+        "Holm",
+    ]
+    decisions = count(model.get("rows", 0), "decision")
     return doc.Table(
-        ["term", "log odds (95% interval)", "SE", "p, likelihood ratio", "p, Holm"],
-        rows or [[model["why"] or NONE]],
-        (1, 2, 3, 4),
-        f"Mixed logistic regression, {title}: round 1, first encounters, {decisions}",
-        f"coefficients-{'policy' if 'policy' in model['formula'] else 'specified'}",
+        ["term", *heads],
+        rows or [[both[1]["why"] or NONE]],
+        range(1, 7),
+        f"Mixed logistic regression: round 1, first encounters, {decisions}; p by "
+        "likelihood ratio",
+        "coefficients",
     )
+
+
+def _coefficient(row: Mapping[str, Any]) -> list[doc.Line]:
+    p = p_value(row["p"])
+    if row["test"] == "Wald":
+        p += " (Wald)"
+    effect = {"value": row["estimate"], "low": row["low"], "high": row["high"]}
+    return [estimate(effect), p, p_value(row["p_holm"])]
 
 
 def _formulas(model: Mapping[str, Any]) -> Iterator[doc.Line]:
@@ -338,13 +354,19 @@ def _verdict(entry: Mapping[str, Any]) -> doc.Tag:
     return doc.Tag(entry["verdict"], TAGS[entry["verdict"]])
 
 
-def _short(board: doc.Table) -> doc.Table:
+def _brief(wires: doc.Table) -> doc.Table:
+    """The board without its figures."""
+    rows = [row[:4] for row in wires.rows]
+    return wires._replace(head=wires.head[:4], rows=rows, name="board")
+
+
+def _short(out: Mapping[str, Any]) -> doc.Table:
     """The gates as a terminal has room for them."""
     rows = []
-    for title, by_rule, established, decides in board.rows:
-        brief = decides[0] if isinstance(decides, list) else decides
-        brief = brief.partition(" (")[0].rstrip(":")
-        rows.append([title, by_rule[0], established[0], brief])
+    for gate in out["gates"]:
+        decides = (gate["decides"] or NONE).partition(" (")[0]
+        both = _verdict(gate["as_specified"]), _verdict(gate["established"])
+        rows.append([gate["title"], *both, decides])
     heads = ["gate", TERMS, "established", "would decide it"]
     return doc.Table(heads, rows, name="gates-in-short")
 

@@ -211,8 +211,9 @@ async def meet(
     call has been made up for.
     """
     encounters: list[Encounter] = []
-    if any(policy.outcome in UNANSWERED for policy in policies.values()):
-        return encounters
+    for agent in (pair.a, pair.b):
+        if agent.id in policies and policies[agent.id].outcome in UNANSWERED:
+            return encounters
     words = acts(t.domain) | {None: None}
     for e, (scheme, order) in enumerate(pair.labels, 1):
         views = _views(t, pair, encounters)

@@ -50,7 +50,7 @@ twin: $(NEED)  ## undisguised: its own copy, another model, a person
 tournament: $(NEED)  ## a small one: 2×2 cells, 6 agents, 6 rounds, analysed; PLAN=confirmatory for ten runs
 	@$(RUN) run_tournament.py --plan $(or $(PLAN),2x2 --agents 6 --rounds 6) --analyze $(CALL_FLAGS)
 
-study: $(NEED)  ## all that the six gates ask for (34 runs), registered as one study, run and analysed
+study: $(NEED)  ## all that the six gates ask for, and history off (42 runs), registered as one study, run and analysed
 	@$(RUN) run_tournament.py --plan study --preregister $(CALL_FLAGS)
 	@$(RUN) run_tournament.py --plan study --analyze $(CALL_FLAGS)
 

@@ -97,6 +97,7 @@ class Plan(NamedTuple):
 MAIN = _in("cvd", CELLS) + _in("hospital", EXTREMES)
 OTHER_WORDS = [run for tells in ABLATION for run in _in("cvd", CELLS, tells=tells)]
 HELD_OUT = _in("cvd", CELLS, variants="holdout")
+HISTORY_OFF = _in("cvd", CELLS, history_mode="off")
 PLANS: dict[str, Plan] = {
     "2x2": Plan(
         _in("cvd", LOW_PRESSURE)
@@ -110,9 +111,16 @@ PLANS: dict[str, Plan] = {
     ),
     "holdout": Plan(HELD_OUT, lambda seeds: [seed + NEW_SEEDS for seed in seeds]),
     "ablation": Plan(OTHER_WORDS),
-    "history-off": Plan(_in("cvd", CELLS, history_mode="off")),
-    # All that the six gates ask for, as one registered study.
-    "study": Plan([*MAIN, *OTHER_WORDS, *(run | {"new": True} for run in HELD_OUT)]),
+    "history-off": Plan(HISTORY_OFF),
+    # All that the six gates and the row on history ask for, as one registered study.
+    "study": Plan(
+        [
+            *MAIN,
+            *OTHER_WORDS,
+            *(run | {"new": True} for run in HELD_OUT),
+            *HISTORY_OFF,
+        ]
+    ),
 }
 
 # --- the command -----------------------------------------------------------------------------

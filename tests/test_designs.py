@@ -295,6 +295,8 @@ def test_system_prompts_and_toggle_sentences_are_the_specification_s_word_for_wo
     assert CVD.systems["standard"] == {
         "strategy": f"{SYSTEM} Produce a 3-5 line decision policy for similar incidents.",
         "decision": DECISION,
+        "first_only": "Decide between the two options using the declared policy. "
+        "Output exactly in the required format.",
         "one_shot": SYSTEM,
     }
     toggles = CVD.toggles["standard"]

@@ -25,8 +25,16 @@ from tournaments import (
     text_reply,
 )
 
-from cirrus.ask.bulletins import PROMPTS
-from cirrus.ask.design import make_agents, marks_of, part_of, role_of, run_name, titles
+from cirrus.ask.bulletins import PROMPTS, load_domain
+from cirrus.ask.design import (
+    design,
+    make_agents,
+    marks_of,
+    part_of,
+    role_of,
+    run_name,
+    titles,
+)
 from cirrus.ask.encounters import play, policy_status, typical_calls
 from cirrus.ask.prompts import Stimulus, sentences
 from cirrus.ask.respondents import read_cues
@@ -419,6 +427,46 @@ def test_an_entry_that_could_not_be_read_is_shown_as_none_and_with_history_off_n
         agents=2, rounds=1, games_per_pair=2, label_schemes=["L1"], history_mode=mode
     )
     assert history(requests(t, mumbling)[f"{t.name}/r1/p01/e2/a"]) == shown
+
+
+EARLIER = re.compile(r"interaction|earlier (?:case|entr)|counterparty this round", re.I)
+
+
+@pytest.mark.parametrize("tells", ["standard", "ablated"])
+def test_with_history_off_no_prompt_speaks_of_what_came_before(tells):
+    off, on = (
+        requests(dealt(agents=2, rounds=1, history_mode=mode, tells=tells))
+        for mode in ("off", "standard")
+    )
+    for before, request in zip(on.values(), off.values(), strict=True):
+        assert not EARLIER.search(f"{request.system}\n{request.user}")
+        if request.stage == "strategy":
+            assert (request.system, request.user) == (before.system, before.user)
+        else:
+            assert EARLIER.search(before.system)
+            assert request.system.startswith(re.split(" and | using", before.system)[0])
+
+
+def test_with_history_off_every_encounter_is_asked_as_the_first_one_is():
+    t = dealt(agents=2, rounds=1, label_schemes=["L1"], history_mode="off")
+    asked_of_a = [
+        request.user.partition("Choose one")[0]
+        for request in requests(t).values()
+        if request.id.endswith("/a")
+    ]
+    assert len(asked_of_a) == 3 and len(set(asked_of_a)) == 1
+
+
+def test_prompts_without_a_system_prompt_for_history_off_are_read_as_before():
+    """Runs keep their prompts, and those of older runs have none."""
+    texts = dict(DOMAINS["cvd"].texts)
+    frame = json.loads(texts["cirrus24/frame.json"])
+    for systems in frame["systems"].values():
+        del systems["first_only"]
+    texts["cirrus24/frame.json"] = json.dumps(frame)
+    t = design(load_domain("cvd", texts), configured(history_mode="off", rounds=1))
+    systems = {r.system for r in requests(t).values() if r.stage == "decision"}
+    assert systems == {frame["systems"]["standard"]["decision"]}
 
 
 def test_an_estimate_has_policies_of_four_lines_and_the_history_of_each_encounter():

@@ -106,6 +106,7 @@ def names(domain, cells, seeds=(42,), marks=("",)):
 
 MAIN = names("cvd", CELLS) | names("hospital", EXTREMES)
 OTHER_WORDS = names("cvd", CELLS, marks=("-reworded", "-ablated"))
+OFF = names("cvd", CELLS, marks=["-history-off"])
 HELD_OUT = names(
     "cvd", CELLS, [1042], ["-holdout"]
 )  # under a seed that no other run has
@@ -124,8 +125,8 @@ HELD_OUT = names(
             48 * 2800,
         ),
         ("holdout", HELD_OUT, 8 * 2240),
-        ("history-off", names("cvd", CELLS, marks=["-history-off"]), 8 * 2800),
-        ("study", MAIN | OTHER_WORDS | HELD_OUT, 26 * 2800 + 8 * 2240),
+        ("history-off", OFF, 8 * 2800),
+        ("study", MAIN | OTHER_WORDS | HELD_OUT | OFF, 34 * 2800 + 8 * 2240),
     ],
 )
 def test_the_plans_are_those_of_the_specification(cli, plan, runs, calls):

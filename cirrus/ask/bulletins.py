@@ -92,6 +92,12 @@ _CUES = shape.record(
     C=shape.record(present=_WORDINGS),
     entry=shape.record(**dict.fromkeys(ENTRIES, _WORDINGS)),
 )
+_SYSTEMS = shape.record(
+    strategy=_TEXT,
+    decision=_TEXT,
+    first_only=shape.sometimes(_TEXT),  # a decision where no history is shown
+    one_shot=_TEXT,
+)
 _FRAME = shape.record(
     fields=_TEXTS,
     required=_TEXTS,
@@ -100,11 +106,7 @@ _FRAME = shape.record(
     toggles=shape.record(**dict.fromkeys(WORDED, _CUES)),
     twin=shape.record(**dict.fromkeys(TWIN, _TEXT)),
     fixed=shape.record(round=_TEXT, **dict.fromkeys(FIXED, _TEXT)),
-    systems=shape.record(
-        **dict.fromkeys(
-            WORDED, shape.record(strategy=_TEXT, decision=_TEXT, one_shot=_TEXT)
-        )
-    ),
+    systems=shape.record(**dict.fromkeys(WORDED, _SYSTEMS)),
     templates=shape.record(
         **dict.fromkeys(("pilot", "reasoned", "strategy", "encounter"), _PARAGRAPHS),
         **dict.fromkeys(("history", "row", "no_entry"), _TEXT),

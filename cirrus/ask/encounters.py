@@ -120,8 +120,10 @@ def policy_id(t: Tournament, round_: Round, agent: Agent) -> str:
 def _prompt(
     t: Tournament, round_: Round, agent: Agent, pair: Pair, e: int, policy: str, history
 ) -> Prompt:
-    """`history`: the acts, in words, as [(mine, peer's)]."""
+    """`history`: the acts, in words, as [(mine, peer's)]; not shown where history is off."""
     scheme, order = pair.labels[e - 1]
+    if not shows_history(t):
+        history = None
     stimulus = _stimulus(t, round_, agent)
     return encounter_prompt(t.domain, stimulus, scheme, order, policy, history)
 
@@ -193,7 +195,7 @@ def _typical_decision(
     t: Tournament, round_: Round, agent: Agent, pair: Pair, e: int
 ) -> Request:
     word = t.domain.acts[0].word
-    history = [(word, word)] * (e - 1 if t.config["history_mode"] == "standard" else 0)
+    history = [(word, word)] * (e - 1)
     prompt = _prompt(t, round_, agent, pair, e, TYPICAL_POLICY, history)
     name = f"{encounter_id(t, round_, pair, e)}/a"
     return _request(t, name, "decision", agent.decision, prompt)
@@ -245,11 +247,15 @@ async def meet(
 
 def _views(t: Tournament, pair: Pair, encounters: Sequence[Encounter]):
     """{side: (agent, its history as [(its act, peer's act)])}."""
-    shown = encounters if t.config["history_mode"] == "standard" else ()
+    shown = encounters if shows_history(t) else ()
     return {
         "a": (pair.a, [(e.a.act, e.b.act) for e in shown]),
         "b": (pair.b, [(e.b.act, e.a.act) for e in shown]),
     }
+
+
+def shows_history(t: Tournament) -> bool:
+    return t.config["history_mode"] == "standard"
 
 
 def acts(domain: Domain) -> dict[str, str]:

@@ -293,14 +293,18 @@ def encounter_prompt(
     scheme: str,
     order: str,
     policy: str,
-    history: Sequence[tuple[str | None, str | None]] = (),
+    history: Sequence[tuple[str | None, str | None]] | None = (),
 ) -> Prompt:
     """The tournament's decision phase: own policy, bulletin, this pair's encounters, contract.
 
     `history` holds (own act, peer's act) of this round, oldest first, as canonical acts, or None
     for an act that could not be read; the last two are shown, in the labels of `scheme`. An empty
-    policy or history leaves no trace.
+    policy or history leaves no trace. None: history is off, and the system prompt does not
+    speak of it either.
     """
+    phase = "decision"
+    if history is None:
+        history, phase = (), "first_only"
     shown = _options(domain, stimulus, scheme, order)
     acts = acts_of(domain, scheme)
     user = _join(
@@ -310,7 +314,7 @@ def encounter_prompt(
         history=_history(domain, acts, history[-HISTORY_SHOWN:]),
         contract=_contract(shown),
     )
-    return Prompt(_system(domain, stimulus, "decision"), user, tuple(shown), acts)
+    return Prompt(_system(domain, stimulus, phase), user, tuple(shown), acts)
 
 
 def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
@@ -341,7 +345,10 @@ def decision_system(domain: Domain, stimulus: Stimulus) -> str:
 
 
 def _system(domain: Domain, stimulus: Stimulus, phase: str) -> str:
-    return domain.systems[TELLS[stimulus.tells][1]][phase]
+    systems = domain.systems[TELLS[stimulus.tells][1]]
+    if phase not in systems:  # prompts from before there was one without history
+        phase = "decision"
+    return systems[phase]
 
 
 def _options(

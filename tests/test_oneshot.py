@@ -664,3 +664,16 @@ def test_probes_earn_no_word_and_cost_none():
         "influence ok": 24
     }
     assert out == study(rows)
+
+
+def test_a_cell_has_the_standard_error_of_its_bulletins_means():
+    """Cell means of four bulletins, by hand: SD over the root of four."""
+    shares = {"b1": (1, 4), "b2": (2, 4), "b3": (3, 4), "b4": (2, 4)}
+    counts = {
+        (name, 1): {("HP", "low"): Count(k, n, 0)} for name, (k, n) in shares.items()
+    }
+    entry = cell_entry(counts, "HP")
+    each = [k / n for k, n in shares.values()]
+    assert entry["se"] == pytest.approx(stdev(each) / 2)
+    alone = cell_entry({("b1", 1): {("HP", "low"): Count(1, 4, 0)}}, "HP")
+    assert (alone["mean"], alone["se"]) == (0.25, None)

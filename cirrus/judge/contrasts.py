@@ -259,32 +259,28 @@ def by(
 
 
 def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, Any]:
-    """k of n readable decisions, and the interval over bulletins and wordings around their share.
-    `counts`: a tally by cell and H."""
+    """k of n readable decisions, the interval over bulletins and wordings around their share, and
+    the standard error that it rests on (0 where no unit differs from another). `counts`: a tally by
+    cell and H."""
     weights = weights_of(Contrast("", {name: 1}), set().union(*counts.values()))
     k, n, missing = total(
         held[cell] for held in counts.values() for cell in weights if cell in held
     )
+    entry = {"k": k, "n": n, "missing": missing}
     if not n:
-        return {
-            "k": k,
-            "n": n,
-            "missing": missing,
-            "mean": None,
-            "low": None,
-            "high": None,
-            "why": "no readable decision",
-        }
-    _, low, high, *_, why = stats.contrast(counts, weights, level)
-    # Bulletins weigh alike in the interval, decisions in the share.
-    return {
-        "k": k,
-        "n": n,
-        "missing": missing,
+        nothing = dict.fromkeys(("mean", "se", "low", "high"))
+        return entry | nothing | {"why": "no readable decision"}
+    over = stats.contrast(counts, weights, level)
+    low, high = over.low, over.high
+    if not over.why:
+        # Bulletins weigh alike in the interval, decisions in the share.
+        low, high = min(low, k / n), max(high, k / n)
+    return entry | {
         "mean": k / n,
-        "why": why,
-        "low": low if why else min(low, k / n),
-        "high": high if why else max(high, k / n),
+        "se": over.se,
+        "why": over.why,
+        "low": low,
+        "high": high,
     }
 
 

@@ -591,10 +591,13 @@ def _probe(probe: Mapping | None, contrast: str) -> str:
 
 
 def _share(share: Mapping) -> str:
-    known = share["mean"] is not None
-    return counted(share["k"], share["n"]) + (
-        f", {rate(share['mean'], share['low'], share['high'])}" if known else ""
-    )
+    """ "5/10, 50% (24 to 76), SE 17"."""
+    said = counted(share["k"], share["n"])
+    if share["mean"] is not None:
+        said += f", {rate(share['mean'], share['low'], share['high'])}"
+    if share.get("se") is not None:
+        said += f", SE {plain(100 * share['se'], 1)}"
+    return said
 
 
 def _all_cells(out: Mapping) -> doc.Table:
@@ -607,7 +610,7 @@ def _all_cells(out: Mapping) -> doc.Table:
         ],
         range(1, 1 + len(parts)),
         "Cooperative of the readable decisions, by cell"
-        + ", with 95% intervals" * finished(out),
+        + ", with 95% intervals and standard errors" * finished(out),
         "cells",
     )
 

@@ -61,7 +61,6 @@ from common import (
 )
 from common import config as c
 from common.cluster import mapped
-from common.runs import check_run_id
 from common.server import OPENROUTER
 from common.session import Simulated, headline
 from common.verify import find_runs
@@ -130,10 +129,9 @@ EXAMPLES = """  python3 run_tournament.py             simulated, 10 agents × 10
   python3 run_tournament.py --plan confirmatory --dry-run
   python3 run_tournament.py --plan confirmatory --preregister
   python3 run_tournament.py --plan exploratory --jobs 2 --agents 6 --rounds 2
-  python3 run_tournament.py --plan my-plan.json --scheduler tcp://127.0.0.1:8786
+  python3 run_tournament.py --plan study --scheduler tcp://127.0.0.1:8786
 
-plans: 2x2, confirmatory, exploratory, holdout, ablation, history-off, study, or
-JSON.
+plans: 2x2, confirmatory, exploratory, holdout, ablation, history-off, study.
 --limit-usd is for everything the command does; without it, each run adds
 cost.limit_usd of the configuration."""
 
@@ -207,8 +205,7 @@ def main(argv) -> cli.Done:
     domains = {
         name: instruments.domain_of(name, source)
         for name in dict.fromkeys(
-            run.get("domain", settings["domain"])
-            for run in read_plan(args.plan)[1].runs
+            run.get("domain", settings["domain"]) for run in plan_named(args.plan).runs
         )
     }
     prompts = {
@@ -293,7 +290,7 @@ def effort_of_all(runs) -> str | None:
     efforts = set()
     for run in runs:
         for models in run.config["models"].values():
-            efforts |= {run.config.get("effort") or model["effort"] for model in models}
+            efforts |= {model["effort"] for model in models}
     return efforts.pop() if len(efforts) == 1 else None
 
 
@@ -315,13 +312,12 @@ DOMAIN = shape.plain(
     lambda name: isinstance(name, str) and (name == REPLICATION or name not in PARTS),
 )
 
-# What a run of a plan may set for itself.
 LEVEL_OF = {factor: shape.enum(*levels) for factor, levels in LEVELS.items()}
 RUN = {
     "agents": shape.whole(2, 1000),
     "rounds": shape.whole(1, 1000),
     "domain": DOMAIN,
-    "toggles": shape.options(**LEVEL_OF, effort=c.EFFORT),
+    "toggles": shape.options(**LEVEL_OF),
     "games_per_pair": shape.whole(1, 100),
     "baselines": shape.several(shape.enum(*BASELINES), least=0),
     "tells": shape.enum(*TELLS),
@@ -332,10 +328,6 @@ RANDOMIZATION = {
     "option_order": shape.enum("random", *ORDERS),
     "history_mode": shape.enum("standard", "off"),
 }
-PLAN_FILE = shape.record(
-    name=shape.sometimes(shape.NAME),
-    runs=shape.several(shape.options(**RUN, **RANDOMIZATION, seed=c.SEED), once=False),
-)
 SETTINGS = shape.options(
     **RUN,
     **c.SHARED,
@@ -364,8 +356,7 @@ def flags_over(args) -> dict[str, Any]:
     """The flags as configuration."""
     if args.plan and (args.toggle or args.domain):
         raise UsageError(
-            "--plan sets toggles and domain of its runs; leave --toggle and --domain "
-            "out, or write a plan file"
+            "--plan sets toggles and domain of its runs; leave --toggle and --domain out"
         )
     if args.jobs < 1:
         raise UsageError(f"--jobs: must be at least 1, not {args.jobs}")
@@ -475,16 +466,11 @@ def run_config(
     **changes: Any,
 ) -> dict[str, Any]:
     """Everything that was chosen for one run, flat: the `settings`, and what a run of a plan sets
-    for itself, its seed too; `new`: under a seed that no other plan has.
-
-    The reasoning effort is a factor where it stands among the toggles; else the models have it.
-    """
+    for itself; `new`: under a seed that no other plan has."""
     random, toggles = settings["randomization"], settings["toggles"] | toggles
-    effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
     return {
         **{key: (settings | random)[key] for key in (*CHOSEN, *NAMED)},
         "toggles": {factor: toggles[factor] for factor in LEVELS},
-        **effort,
         "seed": seed + NEW_SEEDS * new,
         "models": models,
         **changes,
@@ -494,20 +480,13 @@ def run_config(
 # --- the runs of a plan -----------------------------------------------------------------------
 
 
-def read_plan(name: str | None) -> tuple[str, Plan]:
-    """(name, plan); no plan: one run, as configured. UsageError where there is none such."""
-    if name is None or name in PLANS:
-        return name or "", PLANS.get(name, Plan([{}]))
-    if not name.endswith(".json"):
-        raise UsageError(
-            f"--plan: no plan {name!r}; {shape.nearest(name, PLANS)} (or give a "
-            ".json file)"
-        )
-    path = Path(name)
-    data = c.load(path, PLAN_FILE)
-    return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(
-        data["runs"]
-    )
+def plan_named(name: str | None) -> Plan:
+    """No name: one run, as configured."""
+    if name is None:
+        return Plan([{}])
+    if name not in PLANS:
+        raise UsageError(f"--plan: no plan {name!r}; {shape.nearest(name, PLANS)}")
+    return PLANS[name]
 
 
 def runs_of_plan(
@@ -520,15 +499,14 @@ def runs_of_plan(
     """Every run of a plan, seed by seed. `given`: the seeds of the command line; `domains`: by
     name.
 
-    The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A
-    built-in plan has no more rounds than there are bulletins; a file is taken at its word.
+    The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A plan has
+    no more rounds than there are bulletins.
     """
-    built_in, (name, plan) = name in PLANS, read_plan(name)
-    runs = []
+    plan, runs = plan_named(name), []
     for seed in given or plan.seeds(settings["randomization"]["seeds"]):
         for changes in plan.runs:
             config = run_config(settings, seed, models, **changes)
-            if built_in:
+            if name:
                 config["rounds"] = min(config["rounds"], most_rounds(config, domains))
             runs.append(
                 Run(f"{name}-s{seed}" if name else "", run_name(config), config)
@@ -566,8 +544,7 @@ def dealt(runs: Sequence[Run]) -> list[Run]:
 
 
 def checked(runs: list[Run], domains: Mapping[str, Domain]) -> list[Run]:
-    """`runs` where none is named twice and each is possible; UsageError otherwise."""
-    seen: set[str] = set()
+    """`runs` where each is possible; UsageError otherwise."""
     for run in runs:
         rounds, most = run.config["rounds"], most_rounds(run.config, domains)
         if rounds > most:
@@ -575,12 +552,6 @@ def checked(runs: list[Run], domains: Mapping[str, Domain]) -> list[Run]:
                 f"rounds: {rounds}, but domain {run.config['domain']!r} has {most} "
                 f"bulletins; give --rounds {most} or fewer"
             )
-        if run.run_id in seen:
-            raise UsageError(
-                f"plan: the run {run.run_id} is named twice; runs need to differ in "
-                "domain, toggles, tells, variants, history_mode or seed"
-            )
-        seen.add(run.run_id)
     return runs
 
 

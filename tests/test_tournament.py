@@ -132,18 +132,13 @@ def test_who_writes_policies_and_who_decides_with_which_limits(
     assert named == expected
 
 
-def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_a_flag():
+def test_the_effort_is_that_of_all_models_and_no_variation_of_runs():
     base = settings()
     given, _ = model_settings(base | {"effort": "high"}, False, None)
-    assert {each["effort"] for listed in given.values() for each in listed} == {"high"}
-    config = run_config(
-        base | {"toggles": base["toggles"] | {"effort": "low"}}, 42, given
-    )
-    assert role_of(config) == "effort" and "effort-low" in run_name(config)
-    assert {agent.decision.effort for agent in make_agents(config | {"agents": 2})} == {
-        "low"
-    }
-    assert role_of(run_config(base, 42, given)) == "main"
+    config = run_config(base, 42, given)
+    efforts = {(a.strategy.effort, a.decision.effort) for a in make_agents(config)}
+    assert efforts == {("high", "high")} and role_of(config) == "main"
+    assert "effort" not in run_name(config)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +151,6 @@ def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_
         ),  # the cell is no variation
         ({"tells": "ablated"}, "ablated", ["ablated"]),
         ({"tells": "reworded"}, "reworded", ["reworded"]),
-        ({"effort": "high"}, "effort", ["effort-high"]),
         ({"variants": "holdout"}, "holdout", ["holdout"]),
         ({"history_mode": "off"}, "history-off", ["history-off"]),
         (

@@ -291,36 +291,6 @@ def test_a_misnamed_model_of_a_tournament_is_set_aside_and_the_rest_is_played(
     assert cli("analyze.py", "--verify", "o").returncode == 0
 
 
-def test_a_plan_file_is_run_as_written(cli, tmp_path):
-    (tmp_path / "p.json").write_text(
-        json.dumps(
-            {
-                "name": "grid",
-                "runs": [
-                    {"toggles": {"S": "low"}, "agents": 2, "rounds": 1},
-                    {
-                        "domain": "hospital",
-                        "toggles": {"H": "omit", "effort": "low"},
-                        "agents": 2,
-                        "rounds": 1,
-                        "seed": 7,
-                        "baselines": ["GrimTrigger"],
-                    },
-                ],
-            }
-        )
-    )
-    assert cli(SCRIPT, "--plan", "p.json").returncode == 0
-    folder = run_in(tmp_path / "results/acausal")
-    assert folder.name.startswith("grid") and {
-        path.name for path in folder.iterdir()
-    } == {
-        "plan.json",
-        "cvd-S.low-C.present-H.high-s42",
-        "hospital-S.high-C.present-H.omit-effort-low-s7",
-    }
-
-
 def test_preregistration_comes_first_and_runs_that_were_not_begun_are_named(
     cli, tmp_path
 ):

@@ -35,15 +35,15 @@ REPLICATION = "hospital"  # where the cross-domain gate asks again
 
 
 class Variation(NamedTuple):
-    """`usual`: the value in main runs; `mark`: how another stands in a run's name; `parts`: {value,
-    None for any other: (role of a run that differs in this alone, its part's title in tables)}."""
+    """`usual`: the value in main runs; `mark`: how another stands in a run's name; `parts`:
+    {value: (role of a run that differs in this alone, its part's title in tables)}."""
 
     usual: str
     mark: str
-    parts: dict[str | None, tuple[str, str]]
+    parts: dict[str, tuple[str, str]]
 
 
-# Key of a run's configuration, or factor among its toggles.
+# Key of a run's configuration.
 VARIATIONS: dict[str, Variation] = {
     "tells": Variation(
         "standard",
@@ -57,7 +57,6 @@ VARIATIONS: dict[str, Variation] = {
     "history_mode": Variation(
         "standard", "history-{}", {"off": ("history-off", "history off")}
     ),
-    "effort": Variation("", "effort-{}", {None: ("effort", "another effort")}),
 }
 # part → how tables name it, in their order
 PARTS: dict[str, str] = {"main": f"{HOME}, main runs", REPLICATION: REPLICATION} | dict(
@@ -70,22 +69,23 @@ ABLATION = {
 
 def variations_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """What a run does otherwise than usual, {key: value}."""
-    chosen = {**config, **config["toggles"]}
     return {
-        key: chosen[key]
+        key: config[key]
         for key, variation in VARIATIONS.items()
-        if chosen.get(key, variation.usual) != variation.usual
+        if config[key] != variation.usual
     }
 
 
 def role_of(config: Mapping[str, Any]) -> str:
     """What a run is for."""
-    odd = [
-        (parts.get(value) or parts[None])[0]
-        for key, value in variations_of(config).items()
-        if (parts := VARIATIONS[key].parts)
-    ]
-    return "main" if not odd else odd[0] if len(odd) == 1 else "other"
+    odd = variations_of(config)
+    if not odd:
+        return "main"
+    if len(odd) > 1:
+        return "other"
+    [(key, value)] = odd.items()
+    role, _ = VARIATIONS[key].parts[value]
+    return role
 
 
 def marks_of(config: Mapping[str, Any]) -> list[str]:
@@ -302,8 +302,8 @@ def make_agents(config: Mapping[str, Any]) -> list[Agent]:
     """Models are dealt to the agents in turn; baselines follow."""
     models = [
         [
-            ModelSettings(v["name"], v["max_out"], config.get("effort") or v["effort"])
-            for v in config["models"][stage]
+            ModelSettings(model["name"], model["max_out"], model["effort"])
+            for model in config["models"][stage]
         ]
         for stage in STAGES
     ]

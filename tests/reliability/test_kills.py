@@ -33,17 +33,8 @@ PASSING = [
     {"fault": "500", "every": 31},
     {"fault": "reset-billed", "every": 43, "times": 1},
 ]
-PLAN = {
-    "name": "four",
-    "runs": [
-        {"toggles": {"S": "high"}},
-        {"toggles": {"S": "low"}},
-        {"toggles": {"C": "absent"}},
-        {"domain": "hospital"},
-    ],
-}
 PILOT = "run_pilot.py --models double/a,double/b --runs 6 --concurrency 8"
-ROUNDS = "run_tournament.py --plan plan.json --agents 3 --rounds 2 --models double/a"
+ROUNDS = "run_tournament.py --plan 2x2 --agents 3 --rounds 2 --models double/a"
 COMMANDS = {  # calls in flight at most, faults that pass
     "pilot": (PILOT, 8, PASSING),
     "plan": (f"{ROUNDS} --concurrency strategy=2,decision=8", 10, []),
@@ -75,7 +66,6 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(
 ):
     (command, at_once, passing), kills = COMMANDS[name], 0
     rng = random.Random(f"{SEED}/{name}")
-    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
 
     def begin(out, limit):
         flags = ["--base-url", double.url, "--out", out, "--limit-usd", limit]

@@ -168,7 +168,7 @@ STUDIES = {
         "analyze.py o/pilot-s42",
     ),
     "plan": (
-        "run_tournament.py --plan plan.json --agents 4 --rounds 1 --out o",
+        "run_tournament.py --plan 2x2 --agents 4 --rounds 1 --out o",
         "analyze.py o",
     ),
     "urrp": (
@@ -176,14 +176,12 @@ STUDIES = {
         "urrp_analyze.py urrp_runs.jsonl --html report.html --csv t.csv",
     ),
 }
-PLAN = {"name": "two", "runs": [{"toggles": {"S": "high"}}, {"toggles": {"S": "low"}}]}
 
 
 def study(double, folder, name, model, **server):
     """A study of `model`, asked and analysed, as people see it and as machines do: its folder and
     {command: (stdout, stderr)}."""
     double.script(catalogue=False, **server)
-    (folder / "plan.json").write_text(json.dumps(PLAN))
     run, analysis = map(str.split, STUDIES[name])
     run, streams = [*run, "--models", model, "--base-url", double.url], {}
     for command in (run, [*run, "--json"], analysis, [*analysis, "--json"]):

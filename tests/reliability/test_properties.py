@@ -197,20 +197,6 @@ def test_a_packed_file_is_read_and_hashed_as_what_it_says(tmp_path, data):
 
 # --- configuration, flags and prompts ----------------------------------------------------------
 
-PLAN = {
-    "name": "p",
-    "runs": [
-        {"toggles": {"S": "high", "C": "present", "H": "low"}, "agents": 4, "seed": 7},
-        {
-            "domain": "hospital",
-            "history_mode": "off",
-            "label_schemes": ["L1"],
-            "option_order": "random",
-            "games_per_pair": 2,
-            "baselines": ["TitForTat"],
-        },
-    ],
-}
 LIVE = ["--base-url", "http://127.0.0.1:1/v1"]
 
 
@@ -224,7 +210,6 @@ LIVE = ["--base-url", "http://127.0.0.1:1/v1"]
             ["--agents", "2", "--rounds", "1", "--config"],
             "config/experiment.config.json",
         ),
-        (run_tournament, ["--agents", "2", "--plan"], PLAN),
     ],
 )
 @many(80)
@@ -232,7 +217,7 @@ LIVE = ["--base-url", "http://127.0.0.1:1/v1"]
 def test_a_configuration_is_refused_or_can_be_written_down(
     tmp_path, script, flags, whole, data
 ):
-    whole = whole if whole is PLAN else json.loads((ROOT / whole).read_text())
+    whole = json.loads((ROOT / whole).read_text())
     text = data.draw(altered(whole) | HARD_JSON | BYTES | ANY_JSON.map(json.dumps))
     (tmp_path / "c.json").write_bytes(utf8(text) if isinstance(text, str) else text)
     check_dry_run(script.main, [*LIVE, *flags, str(tmp_path / "c.json")])

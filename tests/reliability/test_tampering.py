@@ -20,15 +20,8 @@ from double import Double
 
 from common.artifacts import canonical_json, csv_bytes, gzip_bytes, sha256
 
-PLAN = {
-    "name": "pair",
-    "runs": [
-        {"toggles": {"S": "high", "C": "present", "H": "low"}},
-        {"toggles": {"S": "low", "C": "absent", "H": "low"}},
-    ],
-}
 ASKED = "run_pilot.py --models double/a --runs 1 --concurrency 1 --base-url URL --out"
-PLANNED = "run_tournament.py --plan plan.json --agents 3 --rounds 1 --out plans"
+PLANNED = "run_tournament.py --plan 2x2 --agents 3 --rounds 1 --out plans"
 STUDIES = {  # commands, and how they end
     "run_pilot.py --models sim-coin --runs 2 --out pilot": 0,
     f"{ASKED} stopped": 5,
@@ -54,7 +47,6 @@ URRP = (
 def studies(tmp_path_factory):
     """A folder of each kind that `--verify` reads, all SIMULATED but the stopped and the live."""
     out = tmp_path_factory.mktemp("studies")
-    (out / "plan.json").write_text(json.dumps(PLAN))
     with Double() as double:
         # Two calls warm the model up, one is too long, two are answered.
         too_long = {"fault": "too-long", "skip": 2, "times": 1}
@@ -179,7 +171,7 @@ def longer(*names):
 
 def exchanged(folder):
     """Two runs change their folders."""
-    lower, upper = sorted(folder.glob("cvd*"))
+    lower, upper, *_ = sorted(folder.glob("cvd*"))
     lower.rename(folder / "away")
     upper.rename(lower)
     (folder / "away").rename(upper)

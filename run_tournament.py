@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus import instruments
-from cirrus.ask.bulletins import LEVELS, PROMPTS, TELLS, Domain
+from cirrus.ask.bulletins import LEVELS, PROMPTS, TELLS, Bulletin, Domain
 from cirrus.ask.cues import use
 from cirrus.ask.design import (
     ABLATION,
@@ -166,7 +166,7 @@ def arguments(argv):
         "--rounds",
         type=int,
         metavar="N",
-        help="rounds, at most one a bulletin (default 10)",
+        help="rounds; beyond the bulletins they come again (default 10)",
     )
     add = flags.add_argument_group("a whole plan").add_argument
     add(
@@ -217,7 +217,7 @@ def main(argv) -> cli.Done:
         models,
         runs_of_plan(args.plan, settings, models, seeds_given(args), domains),
     )
-    for line in warnings:
+    for line in [*warnings, *asked_again(runs, domains)]:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
         for listed in models.values():
@@ -499,26 +499,40 @@ def runs_of_plan(
     """Every run of a plan, seed by seed. `given`: the seeds of the command line; `domains`: by
     name.
 
-    The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A plan has
-    no more rounds than there are bulletins.
+    The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A plan asks
+    a held-out bulletin once a run, so that its runs there may have fewer rounds.
     """
     plan, runs = plan_named(name), []
     for seed in given or plan.seeds(settings["randomization"]["seeds"]):
         for changes in plan.runs:
             config = run_config(settings, seed, models, **changes)
-            if name:
-                config["rounds"] = min(config["rounds"], most_rounds(config, domains))
-            runs.append(
-                Run(f"{name}-s{seed}" if name else "", run_name(config), config)
-            )
-    return checked(dealt(runs), domains)
+            if name and config["variants"] == "holdout":
+                most = len(pool_of(config, domains))
+                config["rounds"] = min(config["rounds"], most)
+            folder = f"{name}-s{seed}" if name else ""
+            runs.append(Run(folder, run_name(config), config))
+    return dealt(runs)
 
 
-def most_rounds(config: Mapping[str, Any], domains: Mapping[str, Domain]) -> int:
-    """One a bulletin of the run's pool."""
-    return len(
-        bulletin_pool(domains[config["domain"]], config["variants"] == "holdout")
-    )
+def pool_of(config: Mapping[str, Any], domains: Mapping[str, Domain]) -> list[Bulletin]:
+    """The bulletins from which the rounds of a run are dealt."""
+    return bulletin_pool(domains[config["domain"]], config["variants"] == "holdout")
+
+
+def asked_again(runs: Sequence[Run], domains: Mapping[str, Domain]) -> list[str]:
+    """A line for each pool of bulletins that has fewer of them than a run has rounds."""
+    lines = {}
+    for run in runs:
+        config, many = run.config, len(pool_of(run.config, domains))
+        if config["rounds"] <= many:
+            continue
+        kind = "held-out" if config["variants"] == "holdout" else "main"
+        line = (
+            f"rounds: {config['rounds']}, but {config['domain']} has {many} {kind} "
+            "bulletins: later rounds ask them again, with other variants"
+        )
+        lines[line] = True
+    return list(lines)
 
 
 def dealt(runs: Sequence[Run]) -> list[Run]:
@@ -541,18 +555,6 @@ def dealt(runs: Sequence[Run]) -> list[Run]:
         )
         for run in runs
     ]
-
-
-def checked(runs: list[Run], domains: Mapping[str, Domain]) -> list[Run]:
-    """`runs` where each is possible; UsageError otherwise."""
-    for run in runs:
-        rounds, most = run.config["rounds"], most_rounds(run.config, domains)
-        if rounds > most:
-            raise UsageError(
-                f"rounds: {rounds}, but domain {run.config['domain']!r} has {most} "
-                f"bulletins; give --rounds {most} or fewer"
-            )
-    return runs
 
 
 def named(setup, models, runs):

@@ -101,7 +101,8 @@ _SYSTEMS = shape.record(
 _FRAME = shape.record(
     fields=_TEXTS,
     required=_TEXTS,
-    held_out=shape.whole(0),
+    bulletins=shape.sometimes(shape.whole(1)),
+    held_out=shape.sometimes(shape.whole(0)),
     acts=shape.record(cooperative=_ACT, other=_ACT),
     toggles=shape.record(**dict.fromkeys(WORDED, _CUES)),
     twin=shape.record(**dict.fromkeys(TWIN, _TEXT)),
@@ -341,7 +342,6 @@ def _shown(frame: dict[str, Any]) -> dict[str, Any]:
         **frame,
         "fields": [],
         "required": [],
-        "held_out": [],
         "acts": lines,
         "twin": [],
         "systems": systems,
@@ -355,6 +355,7 @@ def _read_bulletins(
     slots = {*SLOTS} - {"entry"}
     outcomes = _read_outcomes(source, f"{folder}/outcomes.json", files)
     many = max(sum(fnmatch(path, f"{folder}/round_*.md") for path in _paths(source)), 1)
+    main = many - _held_out(frame, many)
     for number in range(1, many + 1):
         path = f"{folder}/round_{number}.md"
         text = read_text(source, path, files).strip()
@@ -373,13 +374,21 @@ def _read_bulletins(
             number,
             text,
             path,
-            number > many - frame["held_out"],
+            number > main,
             numbers,
         )
     for unknown in outcomes:
         raise complaint(
             f"{folder}/outcomes.json", "bulletin", unknown, "there is no such file"
         )
+
+
+def _held_out(frame: dict[str, Any], many: int) -> int:
+    """How many of `many` bulletins are held out, the last ones: as the frame says, for as many as
+    it says it of; else a fifth, and at least one."""
+    if "held_out" in frame and frame.get("bulletins", many) == many:
+        return frame["held_out"]
+    return max(many // 5, 1)
 
 
 def _read_outcomes(

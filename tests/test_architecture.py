@@ -4,7 +4,6 @@ The rules are read from the page's own table and held against every import, wher
 """
 
 import re
-import subprocess
 import sys
 import traceback
 from graphlib import CycleError, TopologicalSorter
@@ -83,20 +82,6 @@ def test_no_module_imports_what_its_floor_may_not():
     }
 
 
-def test_the_checker_names_each_violation():
-    texts = modules() | {
-        "other.py": "import analyze",
-        "stats/a.py": "from .b import f",
-        "stats/b.py": "def f():\n    from . import a\nimport requests, show.html",
-    }
-    assert violations(texts) == [
-        "other.py: imports analyze; scripts may not",
-        "stats/b.py: imports requests; only the standard library",
-        "stats/b.py: imports show.html; stats may not",
-        "a cycle: stats/a.py, stats/b.py",
-    ]
-
-
 def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
     expected = re.findall(r"^(\S+\.py) {2,}(\w+) {2,}", PAGE, re.M)
     stacks = []
@@ -131,36 +116,3 @@ def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
     paths = [[*stack[stack.index(expected[0]) :], expected[-1]] for stack in calls]
     assert done.returncode == 0 and expected in paths and len(expected) <= 8
     assert max(map(len, paths)) <= 9  # of a warm-up call, by `_warm_up`
-
-
-# --- tests/lint.py -----------------------------------------------------------------------------
-
-MODULE = """'A docstring.'
-TABLE = {"a": 1, "b": [2, 3]}
-
-def total(x: int) -> int:
-    'Another.'
-    return x + 1
-"""
-
-
-def test_nodes_are_counted_without_docstrings_and_annotations():
-    # By hand: the table 9 (assign, name, dict, four of its own, list's two); def, arguments,
-    # argument 3; return, sum, x, +, 1: 5.
-    assert lint.size(MODULE) == lint.Size(nodes=17, statements=2, long=0)
-    assert lint.size("x = " + "+".join("1" * 9)).long == 1
-    assert lint.size("x = (\n1\n+\n1)") == lint.size("x = 1 + 1")
-
-
-def test_a_part_that_has_grown_past_the_room_is_named(tmp_path):
-    for name in ("a.py", "tests/b.py", "docs/d.py"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("x = 1\n", "utf-8")
-    for command in (["init", "-q"], ["add", "."]):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    now = lint.sizes(tmp_path)
-    assert now == dict.fromkeys(("product", "tests"), lint.Size(3, 1, 0))
-    limit = {"nodes": 3, "long_share": 0.0}
-    assert lint.grown(now, {"product": limit, "tests": limit}) == []
-    grown = lint.grown(now, {"product": limit | {"nodes": 2}, "tests": limit})
-    assert grown == ["product: 3 nodes, was 2"]

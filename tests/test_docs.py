@@ -1,4 +1,4 @@
-"""The docs as they stand: their words, flags, links and files, and the commands of howto.md run."""
+"""The docs as they stand: their flags, links and files, and the commands of howto.md run."""
 
 import os
 import re
@@ -23,7 +23,6 @@ DOCS = {
         *sorted((ROOT / "docs").rglob("*.md")),
     )
 }
-GLOSSARY = re.compile(r"^## One word for one thing\n(.+?)(?=^## |\Z)", re.M | re.S)
 SECTIONS = dict(
     re.findall(r"^## (.+?)\n(.+?)(?=^## |\Z)", DOCS["docs/howto.md"], re.M | re.S)
 )
@@ -58,31 +57,6 @@ def flags(text):
     """Those named in a text; what stands in a diff or a git command is not ours."""
     text = re.sub(r"^```diff\n.+?^```$|`git [^`]+`", "", text, flags=re.M | re.S)
     return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
-
-
-def unwanted():
-    """{word that is not used: the word that is} from the glossary."""
-    table = GLOSSARY.search(DOCS["docs/architecture.md"])[1]
-    rows = [row.split(" | ") for row in re.findall(r"^\| (.+?) \|$", table, re.M)[2:]]
-    return {
-        word: row[0]
-        for row in rows
-        if len(row) == 3
-        for word in row[2].split(", ")
-        if word
-    }
-
-
-@pytest.mark.parametrize("name", [*DOCS, *SCRIPTS])
-def test_docs_and_helps_use_the_words_of_the_glossary(name):
-    text = GLOSSARY.sub("", DOCS[name]) if name in DOCS else usage(name)
-    words = unwanted()
-    assert words["directory"] == "folder"
-    assert [
-        f"{word}: say {instead}"
-        for word, instead in words.items()
-        if re.search(rf"\b{re.escape(word)}(?:s|es)?\b", text, re.I)
-    ] == []
 
 
 def test_the_docs_name_only_flags_commands_and_files_that_exist():

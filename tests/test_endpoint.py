@@ -59,11 +59,6 @@ def test_what_cannot_be_tested_has_no_p_and_the_reason(rows, value, why, delta):
     assert (None in out["bounds"].values()) == (len({row.cell for row in rows}) < 2)
 
 
-def test_two_agents_are_tested_and_half_of_their_signs_reach_the_sum():
-    rows = [row for agent in "ab" for row in cells({HPL: [1], LAL: [0]}, agent)]
-    assert e.endpoint(rows, NO_MODEL)["design"]["p"] == 0.5
-
-
 def primary(p, estimate=1.0):
     return {"separated": False, "why": None, "primary": {"p": p, "estimate": estimate}}
 

@@ -10,7 +10,6 @@ from test_oneshot_pages import Page
 from cirrus.judge.rows import Study, decisions, policies, read_study
 from cirrus.reports import study
 from common.verify import find_runs
-from show.document import markdown
 
 FOLDER = ROOT / "results" / "examples" / "confirmatory"
 OUT = json.loads((FOLDER / "acausal-analysis.json").read_text("utf-8"))
@@ -31,27 +30,6 @@ def test_the_committed_page_holds_what_its_analysis_does():
         len(row) == 5 and "(" not in row[1]  # p beside no interval
         for row in page.table("contrast, as specified")
     )
-
-
-def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none():
-    none = {
-        "formula": "f",
-        "tests": None,
-        "fit": None,
-        "coefficients": [],
-        "primary": None,
-        "why": "one row",
-    }
-    model = {
-        "left_out": {"seed": "one", "domain": "two"},
-        "as_specified": none,
-        "with_policy": none,
-    }
-    text = markdown(
-        study.document(OUT | {"as_specified": OUT["as_specified"] | {"model": model}})
-    )
-    assert "Left out of the models: domain (two); seed (one)." in text
-    assert "no test (one row)" in text
 
 
 @pytest.mark.parametrize(("agents", "more"), [(13, []), (14, ["… 1 more"])])
@@ -81,7 +59,3 @@ def test_a_policy_is_a_row_with_up_to_twelve_decisions_that_rest_on_it(
             + more
         )
     assert {row.cells[5] for row in rows} >= {"–"}
-
-
-def test_a_study_without_runs_has_a_page_without_trials():
-    assert 'id="trials"' not in study.files(OUT, Study([], True, []))["report.html"]

@@ -102,9 +102,7 @@ LINES: list[Line] = [
     ("sign_flip_test 24 reals, exact", None,
      lambda: stats.sign_flip_test(DIFFERENCES), peer and ("SciPy, 9,999 sampled", flips_peer)),
     ("fisher_exact 24 + 24", 1, lambda: stats.fisher_exact(17, 24, 9, 24), None),
-    ("clopper_pearson", 1, lambda: stats.clopper_pearson(17, 24), None),
     ("score_difference", 1, lambda: stats.score_difference(17, 24, 9, 24), None),
-    ("hedges_g 24 + 24", 1, lambda: stats.hedges_g(*SCORES), None),
     ("contrast of 4 cells, 20 bulletins × 12 wordings", None,
      lambda: stats.contrast(BULLETINS, ON_ENTRY), None),
 ]  # fmt: skip

@@ -11,11 +11,8 @@ from .contrasts import contrast, counted_against, holm, tally
 from .intervals import (
     binomial_test,
     cliffs_delta,
-    clopper_pearson,
     cohens_d,
-    cohens_h,
     fisher_exact,
-    hedges_g,
     newcombe_difference,
     score_difference,
     share,

@@ -74,11 +74,6 @@ def beta_cdf(x: float, a: float, b: float, y: float | None = None) -> float:
     return 1 - value if upper else value
 
 
-def beta_quantile(p: float, a: float, b: float) -> float:
-    """x with I_x(a, b) = p."""
-    return root_of(lambda x: beta_cdf(x, a, b) - p, 0.0, 1.0)
-
-
 def t_sf(t: float, df: float) -> float:
     """P(T > t) for Student's t with `df` degrees of freedom (any positive real)."""
     if not df > 0:

@@ -9,11 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .distributions import (
-    beta_quantile,
     binomial_pmf,
     critical,
     hypergeometric_pmf,
-    log_beta,
     noncentrality,
     root_of,
     t_quantile,
@@ -63,17 +61,6 @@ def share(k: int, n: int, level: float = 0.95) -> Share:
         if n
         else Share(k, n, None, None, None)
     )
-
-
-def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
-    """Exact interval for a proportion, by inverting the binomial tails (Clopper & Pearson 1934)."""
-    check_count(k, n)
-    tail = (1 - check_level(level)) / 2
-    if n == 0:
-        return Interval(None, None, NO_TRIALS)
-    low = 0.0 if k == 0 else beta_quantile(tail, k, n - k + 1)
-    high = 1.0 if k == n else 1 - beta_quantile(tail, n - k, k + 1)
-    return Interval(low, high)
 
 
 def newcombe_difference(
@@ -235,27 +222,6 @@ def cohens_d(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Est
     root_n = math.sqrt(len(x) * len(y) / (len(x) + len(y)))
     low, high = (noncentrality(d * root_n, df, p) / root_n for p in (1 - tail, tail))
     return Estimate(d, low, high)
-
-
-def hedges_g(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Estimate:
-    """Cohen's d without its small-sample bias: the exact gamma correction of Hedges (1981),
-    J(df) = Γ(df/2) / (sqrt(df/2) Γ((df-1)/2)), 0 at one degree of freedom."""
-    x, y = numbers(x, "x"), numbers(y, "y")
-    *d, why = cohens_d(x, y, level)
-    df = len(x) + len(y) - 2
-    j = (
-        math.sqrt(2 * math.pi / df) / math.exp(log_beta((df - 1) / 2, 0.5))
-        if df > 1
-        else 0.0
-    )
-    return Estimate(*(part and part * j for part in d), why)
-
-
-def cohens_h(p1: float, p2: float) -> float:
-    """Difference of two proportions after the arcsine transformation (Cohen 1988)."""
-    check_proportion(p1, "p1")
-    check_proportion(p2, "p2")
-    return 2 * (math.asin(math.sqrt(p1)) - math.asin(math.sqrt(p2)))
 
 
 def cliffs_delta(

@@ -31,12 +31,10 @@ EXACT = "list(p=%s, exact=TRUE)"
 FIELDS = {  # what is taken of the call's value; all of it where nothing stands here
     "wilson_interval": LIMITS,
     "share": LIMITS,
-    "clopper_pearson": LIMITS,
     "welch_t_test": T_TEST,
     "t_interval": T_TEST,
     "permutation_test": EXACT,
     "cohens_d": "with(%s, list(value=Cohens_d, low=CI_low, high=CI_high))",
-    "hedges_g": "with(%s, list(value=Hedges_g, low=CI_low, high=CI_high))",
     "likelihood_ratio": "{v <- %s; list(chi2=v[2, 'Chisq'], df=v[2, 'Chi Df'], "
     "p=v[2, 'Pr(>Chisq)'])}",
 }

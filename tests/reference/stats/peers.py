@@ -124,8 +124,6 @@ PEERS = {
     ),
     "score_difference": lambda *args: limits(definitions.score_interval(*args)),
     "cohens_d": lambda *args: definitions.standardised(*args)[0],
-    "hedges_g": lambda *args: definitions.standardised(*args)[1],
-    "cohens_h": lambda *p: float(proportion.proportion_effectsize(*p)),
     "cliffs_delta": definitions.cliffs_delta,
     "bootstrap_ci": bootstrap_ci,
     "sign_flip_test": sign_flip_test,

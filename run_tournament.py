@@ -623,52 +623,107 @@ def preregister(args, runs) -> cli.Done:
 
 def estimates(setup, runs, domains) -> list[dict[str, Any]]:
     """What each run will probably take, from its rendered prompts."""
-    return [
-        instruments.estimate(
-            run, domains[run.config["domain"]], setup.config, setup.choice
-        )
-        for run in runs
-    ]
+    rows = []
+    for run in runs:
+        domain = domains[run.config["domain"]]
+        rows.append(instruments.estimate(run, domain, setup.config, setup.choice))
+    return rows
+
+
+def in_all(rows) -> dict[str, Any]:
+    """What all runs take together."""
+    total = {"policies": 0, "decisions": 0, "warmups": 0, "calls": 0, "usd": 0}
+    for row in rows:
+        total["policies"] += row["by_stage"]["strategy"]
+        total["decisions"] += row["by_stage"]["decision"]
+        for key in ("warmups", "calls", "usd"):
+            total[key] += row[key]
+    return total
+
+
+def first_line(setup, runs, rows) -> str:
+    total = in_all(rows)
+    unpriced = set()
+    for row in rows:
+        unpriced.update(row["unpriced"])
+    limit = limit_usd(setup, runs)
+    return headline(setup.choice, total["calls"], total["usd"], limit, sorted(unpriced))
+
+
+def counted(number: int, what: str) -> str:
+    """ "1 round", "2,700 decisions"."""
+    if number == 1:
+        return f"1 {what}"
+    if what.endswith("y"):
+        what = f"{what.removesuffix('y')}ie"
+    return f"{number:,} {what}s"
+
+
+def asked_for(policies: int, decisions: int, warmups: int) -> str:
+    """ "100 policies, 2,700 decisions, 4 calls to warm up"."""
+    words = f"{counted(policies, 'policy')}, {counted(decisions, 'decision')}"
+    if warmups:
+        words += f", {counted(warmups, 'call')} to warm up"
+    return words
+
+
+def in_words(row: Mapping[str, Any]) -> str:
+    """The sizes of a run, and what they come to. A baseline is in pairs and is not asked."""
+    sizes = [counted(row["agents"], "agent")]
+    if row["baselines"]:
+        sizes[0] += f" and {counted(row['baselines'], 'baseline')}"
+    sizes.append(counted(row["rounds"], "round"))
+    sizes.append(counted(row["pairs"], "pair"))
+    sizes.append(counted(row["games_per_pair"], "game"))
+    stages = row["by_stage"]
+    asked = asked_for(stages["strategy"], stages["decision"], row["warmups"])
+    return f"{' × '.join(sizes)}: {asked}"
+
+
+def as_configured(setup, runs, domains) -> str:
+    """What the configured models would cost where simulated respondents answer."""
+    settings, run = setup.config, runs[0]
+    models, _ = model_settings(settings, False)
+    live = run._replace(config=run.config | {"models": models})
+    choice = setup.choice._replace(simulated=False, address=OPENROUTER)
+    domain = domains[run.config["domain"]]
+    row = instruments.estimate(live, domain, settings, choice)
+    return (
+        f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a run, "
+        "from the tokens of the rendered prompts"
+    )
 
 
 def dry_run(setup, runs, domains) -> cli.Done:
     """Design, calls and cost; nothing asked or written."""
-    settings, choice, rows = setup.config, setup.choice, estimates(setup, runs, domains)
-    calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
-    limit = limit_usd(setup, runs)
-    unpriced = sorted({name for row in rows for name in row["unpriced"]})
-    lines = [headline(choice, calls, usd, limit, unpriced)]
+    rows = estimates(setup, runs, domains)
+    total = in_all(rows)
+    lines = [first_line(setup, runs, rows)]
     for run, row in zip(runs, rows, strict=True):
         folder = Path(setup.args.out) / run.folder / run.run_id
-        lines.append(
-            f"{folder}: {row['agents']} agents × {row['rounds']} rounds × {row['games']} "
-            f"games, {row['calls']} calls, about {row['prompt_tokens']} tokens read, "
-            f"${row['usd']:.4f}"
-        )
-    if choice.simulated:
-        live = runs[0].config | {"models": model_settings(settings, False, None)[0]}
-        row = instruments.estimate(
-            runs[0]._replace(config=live),
-            domains[live["domain"]],
-            settings,
-            choice._replace(simulated=False, address=OPENROUTER),
-        )
-        lines.append(
-            f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a "
-            "run, from the tokens of the rendered prompts"
-        )
-    return cli.Done(
-        COMPLETE,
-        {
-            "dry_run": True,
-            "simulated": choice.simulated,
-            "calls": calls,
-            "projected_usd": usd,
-            "limit_usd": limit,
-            "runs": rows,
-        },
-        "\n".join(map(cli.wrapped, lines)),
-    )
+        reads = f"about {row['prompt_tokens']:,} tokens read, ${row['usd']:.4f}"
+        lines.append(f"{folder}: {in_words(row)}; {reads}")
+    if len(runs) > 1:
+        asked = asked_for(total["policies"], total["decisions"], total["warmups"])
+        lines.append(f"in all {counted(len(runs), 'run')}: {asked}")
+    for name, domain in domains.items():
+        held_out = sum(bulletin.holdout for bulletin in domain.bulletins)
+        main = len(domain.bulletins) - held_out
+        lines.append(f"bulletins of {name}: {main} main ones, {held_out} held out")
+    if setup.choice.simulated:
+        lines.append(as_configured(setup, runs, domains))
+    facts = {
+        "dry_run": True,
+        "simulated": setup.choice.simulated,
+        "calls": total["calls"],
+        "policies": total["policies"],
+        "decisions": total["decisions"],
+        "warmups": total["warmups"],
+        "projected_usd": total["usd"],
+        "limit_usd": limit_usd(setup, runs),
+        "runs": rows,
+    }
+    return cli.Done(COMPLETE, facts, "\n".join(map(cli.wrapped, lines)))
 
 
 def note_deviations(args, runs) -> None:
@@ -685,18 +740,9 @@ def note_deviations(args, runs) -> None:
 
 def announce(setup, runs, domains) -> None:
     """The first line where several processes or sessions will answer."""
-    rows = estimates(setup, runs, domains)
-    print(
-        headline(
-            setup.choice,
-            sum(row["calls"] for row in rows),
-            sum(row["usd"] for row in rows),
-            limit_usd(setup, runs),
-            [],
-        ),
-        file=sys.stderr if setup.args.json else sys.stdout,
-        flush=True,
-    )
+    line = first_line(setup, runs, estimates(setup, runs, domains))
+    stream = sys.stderr if setup.args.json else sys.stdout
+    print(line, file=stream, flush=True)
 
 
 def say(summary, count, total) -> None:

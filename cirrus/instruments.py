@@ -552,8 +552,8 @@ def first_encounters(run: Path, prompts: Mapping[str, str]) -> str | None:
 def estimate(
     run: Run, domain: Domain, settings: Mapping[str, Any], choice: cli.Choice
 ) -> dict[str, Any]:
-    """Calls, tokens read (four bytes each) and dollars of a run, by stage; the dollars with those
-    of the warm-up."""
+    """The sizes of a run; its calls by stage, tokens read (four bytes each) and dollars; the
+    dollars with those of the warm-up, which is no part of `calls`."""
     t = design(domain, run.config)
     prices = Prices(settings, choice)
     calls = encounters.typical_calls(t)
@@ -570,13 +570,18 @@ def estimate(
     for stage in STAGES:
         names += [model["name"] for model in run.config["models"][stage]]
     names = list(dict.fromkeys(names))
+    pairs, games = len(t.rounds[0].pairs), run.config["games_per_pair"]
     return {
         "run_id": run.run_id,
         "agents": run.config["agents"],
-        "rounds": run.config["rounds"],
-        "games": sum(len(pair.labels) for round_ in t.rounds for pair in round_.pairs),
+        "baselines": len(run.config["baselines"]),
+        "rounds": len(t.rounds),
+        "pairs": pairs,
+        "games_per_pair": games,
+        "games": len(t.rounds) * pairs * games,
         "calls": sum(by_stage.values()),
         "by_stage": by_stage,
+        "warmups": len(warming),
         "prompt_tokens": tokens,
         "usd": prices.expected([*calls, *warming]),
         "models": names,

@@ -354,6 +354,53 @@ def test_a_dry_run_prints_the_cost_of_the_configured_models_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("config", "flags", "expected"),
+    [
+        # by hand: 45 pairs of ten agents, each asked for both sides of three games
+        (
+            {},
+            (),
+            "10 agents × 10 rounds × 45 pairs × 3 games: 100 policies, 2,700 decisions;",
+        ),
+        # 4 agents and 2 baselines are 15 pairs: 6 of two that are asked, 8 of one, 1 of none
+        (
+            {"baselines": ["AlwaysC", "TitForTat"], "games_per_pair": 1},
+            ("--agents", 4, "--rounds", 2),
+            "4 agents and 2 baselines × 2 rounds × 15 pairs × 1 game: 8 policies, "
+            "40 decisions;",
+        ),
+        (
+            {},
+            ("--agents", 2, "--rounds", 1, "--plan", "2x2"),
+            "in all 4 runs: 8 policies, 24 decisions",
+        ),
+        (
+            {},
+            ("--agents", 2, "--rounds", 1, "--plan", "2x2", "--models", "m/a")
+            + ("--provider", "openrouter"),
+            "in all 4 runs: 8 policies, 24 decisions, 16 calls to warm up",
+        ),
+    ],
+)
+def test_a_dry_run_counts_what_will_be_asked(cli, tmp_path, config, flags, expected):
+    (tmp_path / "my.json").write_text(json.dumps(config))
+    done = cli(SCRIPT, "--dry-run", "--config", "my.json", *flags)
+    words = " ".join(done.stdout.split())
+    assert done.returncode == 0 and expected in words, words
+    assert "bulletins of cvd: 20 main ones, 8 held out" in words
+
+
+def test_a_dry_run_counts_the_calls_that_a_server_then_gets(live, double):
+    double.script()
+    flags = ("--plan", "2x2", *SMALL)
+    facts = json.loads(live(double, *flags, "--dry-run", "--json").stdout)
+    assert (facts["policies"], facts["decisions"]) == (4 * 2 * 3, 4 * 2 * 18)
+    assert live(double, *flags).returncode == 0
+    asked = len(double.ledger()["requests"])
+    assert asked == facts["policies"] + facts["decisions"] + facts["warmups"]
+
+
 def test_the_projected_cost_of_a_plan_holds_the_warm_up_of_each_run(
     live, double, tmp_path
 ):

@@ -164,7 +164,6 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
         "parts": {name: _part(data.tables[name], whole) for name in titles(data.rows)},
         "tripwires": tripwires(usual, runs, data.texts),
         "history": history(data.every, home) if whole else {},
-        "arms": _arms(runs),
         "course": _course(data.course),
         "convergence": convergence(data.texts),
         "markers": agreement.analyse(
@@ -302,15 +301,6 @@ def history(
         weights = contrasts.weights_of(pair, held)
         found[cell] = contrasts.compared(label, counts, weights)
     return found
-
-
-def _arms(runs: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """{part: runs}."""
-    arms: dict[str, int] = {}
-    for run in runs:
-        part = part_of(run["role"], run["domain"]) or run["role"]
-        arms[part] = arms.get(part, 0) + 1
-    return arms
 
 
 # --- design, and tables ------------------------------------------------------------------------

@@ -437,8 +437,7 @@ def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
         rows.append((f"the same, compliance pressure {h}", part["HP-LA"]))
     for name, title in titles(out["parts"]).items():
         if name != main:
-            runs = count(out["arms"].get(name, 0), "run")
-            rows.append((f"the same, {title} ({runs})", out["parts"][name]["HP-LA"]))
+            rows.append((f"the same, {title}", out["parts"][name]["HP-LA"]))
     return rows
 
 

@@ -38,6 +38,14 @@ def test_patterns_find_half_of_what_a_reader_of_the_codebook_calls_so(family, re
 
 @pytest.mark.parametrize(
     "text",
+    ["agents like us will reach the same decision", "policy should match peers"],
+)
+def test_the_specifications_own_two_sentences_are_found(text):
+    assert marked(text)["acausal"]
+
+
+@pytest.mark.parametrize(
+    "text",
     [
         "We do not assume that teams like us will reach the same decision.",
         "Most desks coordinate as is usual in the sector, and so we decide the same.",

@@ -392,6 +392,8 @@ def settle(
         if verdict == NOT_EVALUABLE and gate["plan"]:
             lacking.add(gate["plan"])
             gate["decides"] = "the runs that are missing"
+            if gate["established"]["figure"].endswith("are needed"):
+                gate["decides"] = f"{MIN_UNITS} bulletins"
             gate["next"] = command(gate["plan"], design["seeds"])
         if verdict == UNDECIDED:
             gate["decides"], seeds = _more(gate, tables, design["seeds"])

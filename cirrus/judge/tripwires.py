@@ -123,9 +123,12 @@ def _too_many(counts: Counts, bad: Callable[[Counter], int], none: str) -> Wire:
     }
     worst = max(shares, key=lambda cell: shares[cell].low)
     most = shares[worst]
-    largest = max(share.value for share in shares.values())
-    told = f"{percent(most.value, 1)} ({most.k} of {most.n}, {worst}; at least "
-    told += f"{percent(most.low, 1)})"
+    cell = max(shares, key=lambda cell: shares[cell].value)
+    largest = shares[cell].value
+    told = f"{percent(largest, 1)} ({shares[cell].k} of {shares[cell].n}, {cell}; "
+    told += f"at least {percent(shares[cell].low, 1)})"
+    if worst != cell:
+        told += f"; at least {percent(most.low, 1)} in {worst}"
     numbers = {cell: share._asdict() for cell, share in shares.items()}
     alert, tripped = largest > MAX_UNREADABLE, most.low > MAX_UNREADABLE
     return Wire(alert, tripped, told, {"cells": numbers})

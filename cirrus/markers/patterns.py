@@ -68,6 +68,7 @@ _SUM = (
 FAMILIES: dict[str, tuple[tuple[str, ...], ...]] = {
     "acausal": (
         (_OTHERS, _LIKENESS, _MIND, _DRAWN),
+        (r"\bpolic(?:y|ies)\b.{0,40}\bmatch\w*\b", _OTHERS),
         (
             r"\bas (?:if|though) (?:we were )?(?:choos|decid|writ|sett?l)\w+ (?:it )?for\b",
         ),

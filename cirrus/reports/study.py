@@ -17,7 +17,7 @@ from cirrus.ask.design import part_of, titles
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge.contrasts import CONTRASTS
 from cirrus.judge.endpoint import SECONDARY, STATES
-from cirrus.judge.gates import PASS, UNDECIDED
+from cirrus.judge.gates import PASS
 from cirrus.judge.rows import (
     RUNS_FILE,
     Run,
@@ -91,7 +91,6 @@ COURSE_NOTE = (
     "second on. Similarity: mean TF-IDF cosine (characters, 3 to 5) over pairs of policies."
 )
 NO_ROUND = {"value": None, "low": None, "high": None}
-HISTORY_NOTE = "All encounters; at a pair's first meeting nothing is shown in either."
 
 
 def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
@@ -136,12 +135,7 @@ def _sections(
     if _shown(out):
         parts = list(_endpoint(out))
         yield doc.Section("Primary endpoint, as specified: round 1", parts)
-    more = []
-    if out["next"]:
-        more = [
-            doc.Words(["What brings the data that gates lack:", doc.Code(out["next"])])
-        ]
-    gates = [_gates(out), *more, doc.Words(GATES_NOTE, "dim")]
+    gates = [_gates(out), doc.Words(GATES_NOTE, "dim")]
     wires = [_wires(out), doc.Words(out["first_line"]["sentence"]), _answers(out)]
     if on_page:
         gates = [_short(out), doc.Fold("What the gates rest on", gates)]
@@ -335,7 +329,7 @@ def _gates(out: Mapping[str, Any]) -> doc.Table:
     rows = []
     for gate in out["gates"]:
         decides = gate["decides"] or NONE
-        if gate["next"] and gate["established"]["verdict"] == UNDECIDED:
+        if gate["next"]:
             decides = [f"{decides}:", doc.Code(gate["next"])]
         rows.append(
             [gate["title"], _ruled(gate["as_specified"]), _ruled(gate["established"])]
@@ -468,8 +462,6 @@ def _intervals(out: Mapping[str, Any]) -> doc.Plot:
 def _effects(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words]:
     yield _contrasts("contrast", _rows(out), "effects")
     yield doc.Words(EFFECTS_NOTE, "dim")
-    if out["history"]:
-        yield doc.Words(HISTORY_NOTE, "dim")
     parts = out["established"]["by_model"]
     if len(parts) > 1:
         by = [(name, part["contrasts"]["HP-LA"]) for name, part in parts.items()]

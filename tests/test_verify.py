@@ -18,14 +18,12 @@ PILOT = "run_pilot.py --models sim-coin --runs 1 --out results/pilots"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A plan of 16 runs, one of four from a user's file, and two one-shot studies."""
+    """A plan of 16 runs, two of four, and two one-shot studies."""
     out = tmp_path_factory.mktemp("made")
-    cells = [{"toggles": {"S": s, "C": c}} for s, c in CELLS]
-    (out / "mine.json").write_text(json.dumps({"name": "mine", "runs": cells}))
     (out / "other.json").write_text(json.dumps({"tells": "ablated"}))
     for command in (
         f"{PLAN} --plan exploratory --seeds 7",
-        f"{PLAN} --plan mine.json --analyze",
+        f"{PLAN} --plan 2x2 --analyze",
         f"{PLAN} --plan 2x2 --seeds 7 --config other.json",
         f"{PILOT} --run-id one",
         f"{PILOT} --run-id two --seed 43",
@@ -36,7 +34,7 @@ def made(tmp_path_factory):
 
 
 CELLS = [(s, c) for s in ("high", "low") for c in ("present", "absent")]
-PLANS = [("exploratory-s7*", 16), ("mine-s42*", 4), ("2x2-s7*", 4)]
+PLANS = [("exploratory-s7*", 16), ("2x2-s42*", 4), ("2x2-s7*", 4)]
 
 
 @pytest.fixture
@@ -102,7 +100,7 @@ def test_runs_of_a_plan_without_their_plan_are_not_called_whole(here):
     [
         ["pilots/one", "pilots/two"],
         ["pilots/one"],
-        ["plans/exploratory-s7*", "plans/mine-s42*"],
+        ["plans/exploratory-s7*", "plans/2x2-s42*"],
         ["plans/exploratory-s7*/cvd-S.high-C.present-H.low-s7"],
     ],
 )
@@ -134,7 +132,7 @@ def test_out_beside_the_runs_is_the_run_s_own_folder_and_no_other_run_s(here):
     ("runs", "file"),
     [
         (["pilots/one", "pilots/two"], "trials.csv"),
-        (["plans/mine-s42*/"], "round_1_games.json"),
+        (["plans/2x2-s42*/"], "round_1_games.json"),
     ],
 )
 def test_an_analysis_falls_with_a_run_that_it_names(here, runs, file):
@@ -155,10 +153,10 @@ def test_an_analysis_falls_with_a_run_that_it_names(here, runs, file):
 def test_an_analysis_of_the_same_answers_has_the_same_bytes_at_another_time(
     here, tmp_path
 ):
-    [first] = here.glob("plans/mine-s42*")
-    command = f"{PLAN} --plan {here.parent / 'mine.json'} --analyze"
+    [first] = here.glob("plans/2x2-s42*")
+    command = f"{PLAN} --plan 2x2 --analyze"
     assert ended(tmp_path, *command.split()).returncode == 0
-    [second] = tmp_path.glob("results/plans/mine-s42*")
+    [second] = tmp_path.glob("results/plans/2x2-s42*")
     journals = {
         folder: json.loads((min(folder.glob("cvd*")) / "manifest.json").read_text())
         for folder in (first, second)
@@ -221,7 +219,7 @@ def test_a_page_that_belongs_to_no_run_is_named(here, index):
 
 @pytest.mark.parametrize(
     "place",
-    ["pilots", "pilots/one", "plans", "plans/mine-s42*", "plans/mine-s42*/cvd*"],
+    ["pilots", "pilots/one", "plans", "plans/2x2-s42*", "plans/2x2-s42*/cvd*"],
 )
 @pytest.mark.parametrize("index", [False, True])
 def test_a_stray_file_is_a_line_and_its_advice_destroys_nothing(here, place, index):
@@ -235,7 +233,7 @@ def test_a_stray_file_is_a_line_and_its_advice_destroys_nothing(here, place, ind
     assert line == faults[0] and "move it away" in line and "remove" not in line
 
 
-@pytest.mark.parametrize("place", ["pilots", "pilots/one", "plans/mine-s42*"])
+@pytest.mark.parametrize("place", ["pilots", "pilots/one", "plans/2x2-s42*"])
 def test_what_a_file_browser_leaves_is_a_note(here, place):
     (min(here.glob(place)) / ".DS_Store").write_bytes(b"\0\0\0\1Bud1")
     code, said, errors = verified(here)
@@ -244,7 +242,7 @@ def test_what_a_file_browser_leaves_is_a_note(here, place):
 
 
 def test_one_fault_of_a_plan_hides_no_other_file_behind_wrong_advice(here):
-    [folder] = here.glob("plans/mine-s42*")
+    [folder] = here.glob("plans/2x2-s42*")
     ended(here, "analyze.py", "--index", folder)
     run = min(path for path in folder.iterdir() if path.is_dir())
     run.rename(folder / "renamed")
@@ -265,7 +263,7 @@ def test_every_folder_is_a_line_and_a_last_one_counts_them(here):
     every = f"{runs + 3} folders: {runs + 3} verified ({runs + 3} SIMULATED)"
     assert last == f"{every}, 0 failed"
     edit(min(here.glob("pilots/one")), lambda it: it.update(files={}))
-    text = here / "plans/mine-s42*/report.html"
+    text = here / "plans/2x2-s42*/report.html"
     min(here.glob(str(text.relative_to(here)))).write_text("<p>100%")
     code, said, errors = verified(here)
     last = said.splitlines()[-1]

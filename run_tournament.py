@@ -34,14 +34,13 @@ from cirrus import instruments
 from cirrus.ask.bulletins import LEVELS, PROMPTS, TELLS, Bulletin, Domain
 from cirrus.ask.cues import use
 from cirrus.ask.design import (
-    ABLATION,
     BASELINES,
     PARTS,
     REPLICATION,
     Run,
     by_folder,
+    dealt,
     plans_of,
-    positions,
     run_name,
 )
 from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS, bulletin_pool
@@ -70,19 +69,29 @@ DEFAULT = Path(__file__).resolve().parent / "config" / "experiment.config.json"
 
 # --- in which cells: plans, tables of runs --------------------------------------------------------
 
-CELLS = [
-    {"S": s, "C": cue, "H": h}
-    for s, cue, h in product(("high", "low"), ("present", "absent"), ("high", "low"))
-]
+LEVELS_ASKED = product(("high", "low"), ("present", "absent"), ("high", "low"))
+CELLS = [{"S": s, "C": cue, "H": h} for s, cue, h in LEVELS_ASKED]
 LOW_PRESSURE = [cell for cell in CELLS if cell["H"] == "low"]
 EXTREMES = [LOW_PRESSURE[0], LOW_PRESSURE[-1]]  # symmetry + cue, neither
-NEW_SEEDS = (
-    1000  # added to the usual seeds where a plan wants others than were used before
-)
+# Added to the usual seeds where a plan wants others than were used before.
+NEW_SEEDS = 1000
 
 
 def _in(domain: str, cells: Iterable[Mapping], **changes: Any) -> list[dict[str, Any]]:
     return [{"domain": domain, "toggles": cell, **changes} for cell in cells]
+
+
+def thrice(seeds: Sequence[int]) -> list[int]:
+    """Each of these seeds and the two after it."""
+    found: list[int] = []
+    for step in range(3):
+        found += [seed + step for seed in seeds]
+    return list(dict.fromkeys(found))
+
+
+def new(seeds: Sequence[int]) -> list[int]:
+    """Seeds that no other plan has."""
+    return [seed + NEW_SEEDS for seed in seeds]
 
 
 class Plan(NamedTuple):
@@ -93,33 +102,22 @@ class Plan(NamedTuple):
     seeds: Callable[[Sequence[int]], list[int]] = list
 
 
-MAIN = _in("cvd", CELLS) + _in("hospital", EXTREMES)
-OTHER_WORDS = [run for tells in ABLATION for run in _in("cvd", CELLS, tells=tells)]
+CVD = _in("cvd", CELLS)
+MAIN = CVD + _in("hospital", EXTREMES)
+REWORDED = _in("cvd", CELLS, tells="reworded")
+OTHER_WORDS = REWORDED + _in("cvd", CELLS, tells="ablated")
 HELD_OUT = _in("cvd", CELLS, variants="holdout")
 HISTORY_OFF = _in("cvd", CELLS, history_mode="off")
+# All that the six gates and the row on history ask for, as one registered study.
+STUDY = MAIN + OTHER_WORDS + [run | {"new": True} for run in HELD_OUT] + HISTORY_OFF
 PLANS: dict[str, Plan] = {
-    "2x2": Plan(
-        _in("cvd", LOW_PRESSURE)
-    ),  # symmetry and cue alone: what `make tournament` shows
+    "2x2": Plan(_in("cvd", LOW_PRESSURE)),  # what `make tournament` shows
     "confirmatory": Plan(MAIN),
-    "exploratory": Plan(
-        _in("cvd", CELLS) + _in("hospital", CELLS),
-        lambda seeds: list(
-            dict.fromkeys(seed + step for step in range(3) for seed in seeds)
-        ),
-    ),
-    "holdout": Plan(HELD_OUT, lambda seeds: [seed + NEW_SEEDS for seed in seeds]),
+    "exploratory": Plan(CVD + _in("hospital", CELLS), thrice),
+    "holdout": Plan(HELD_OUT, new),
     "ablation": Plan(OTHER_WORDS),
     "history-off": Plan(HISTORY_OFF),
-    # All that the six gates and the row on history ask for, as one registered study.
-    "study": Plan(
-        [
-            *MAIN,
-            *OTHER_WORDS,
-            *(run | {"new": True} for run in HELD_OUT),
-            *HISTORY_OFF,
-        ]
-    ),
+    "study": Plan(STUDY),
 }
 
 # --- the command -----------------------------------------------------------------------------
@@ -193,30 +191,19 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     setup = c.settle(args, [DEFAULT], SETTINGS, flags_over(args))
     settings, choice = setup.config, setup.choice
-    models, warnings = model_settings(
-        settings,
-        choice.simulated,
-        cli.names(args.models),
-        cli.names(args.strategy_models),
-    )
+    asked, strategists = cli.names(args.models), cli.names(args.strategy_models)
+    models, warnings = model_settings(settings, choice.simulated, asked, strategists)
     if args.effort == "default":
-        models = without_effort(models)
-    source = Path(args.prompts or PROMPTS)
-    domains = {
-        name: instruments.domain_of(name, source)
-        for name in dict.fromkeys(
-            run.get("domain", settings["domain"]) for run in plan_named(args.plan).runs
-        )
-    }
-    prompts = {
-        path: text for domain in domains.values() for path, text in domain.texts.items()
-    }
+        for listed in models.values():
+            for model in listed:
+                model["effort"] = None
+    domains = domains_of(args, settings)
+    prompts: dict[str, str] = {}
+    for domain in domains.values():
+        prompts |= domain.texts
     use(prompts)
-    runs = named(
-        setup,
-        models,
-        runs_of_plan(args.plan, settings, models, seeds_given(args), domains),
-    )
+    runs = runs_of_plan(args.plan, settings, models, seeds_given(args), domains)
+    runs = named(setup, models, runs)
     for line in [*warnings, *asked_again(runs, domains)]:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
@@ -229,7 +216,19 @@ def main(argv) -> cli.Done:
     if args.jobs > 1 or args.scheduler or (choice.simulated and len(runs) > 1):
         announce(setup, runs, domains)
     note_deviations(args, runs)
-    return report(args, runs, *conducted(setup, runs, prompts))
+    done, stops = conducted(setup, runs, prompts)
+    return report(args, runs, done, stops)
+
+
+def domains_of(args, settings) -> dict[str, Domain]:
+    """The domains of all runs, by name."""
+    domains = {}
+    source = Path(args.prompts or PROMPTS)
+    for run in plan_named(args.plan).runs:
+        name = run.get("domain", settings["domain"])
+        if name not in domains:
+            domains[name] = instruments.domain_of(name, source)
+    return domains
 
 
 def conducted(setup, runs, prompts):
@@ -259,7 +258,6 @@ def sessions(setup, runs, prompts):
     settings = setup.settings(args.plan or runs[0].run_id, 0, {})
     settings = settings._replace(
         seed=runs[0].config["seed"],
-        effort=effort_of_all(runs),
         limit_usd=limit_usd(setup, runs),
         nested=args.json or (choice.simulated and len(runs) > 1),
     )
@@ -268,10 +266,10 @@ def sessions(setup, runs, prompts):
         yield instruments.conduct_runs(args.out, runs, choice, settings, prompts, plans)
         return
     out = str(Path(args.out).resolve()) if args.scheduler else args.out
-    jobs = [
-        (out, run, choice, settings._replace(seed=run.config["seed"]), prompts, plans)
-        for run in runs
-    ]
+    jobs = []
+    for run in runs:
+        seeded = settings._replace(seed=run.config["seed"])
+        jobs.append((out, run, choice, seeded, prompts, plans))
     with mapped(instruments.simulate_run, jobs, args.jobs, args.scheduler) as results:
         for _, summaries in results:
             yield summaries
@@ -282,16 +280,6 @@ def limit_usd(setup, runs) -> float:
     if setup.args.limit_usd is not None:
         return setup.args.limit_usd
     return setup.config["cost"]["limit_usd"] * len(runs)
-
-
-def effort_of_all(runs) -> str | None:
-    """The effort of all models, where they have the same one: the server's list is asked
-    whether it is taken."""
-    efforts = set()
-    for run in runs:
-        for models in run.config["models"].values():
-            efforts |= {model["effort"] for model in models}
-    return efforts.pop() if len(efforts) == 1 else None
 
 
 # --- the configuration file, and what a run is made of it -----------------------------------------
@@ -352,6 +340,9 @@ CHOSEN = (
 )
 
 
+SAME_AS_FLAG = ("domain", "agents", "rounds", "upstream")
+
+
 def flags_over(args) -> dict[str, Any]:
     """The flags as configuration."""
     if args.plan and (args.toggle or args.domain):
@@ -360,47 +351,42 @@ def flags_over(args) -> dict[str, Any]:
         )
     if args.jobs < 1:
         raise UsageError(f"--jobs: must be at least 1, not {args.jobs}")
-    toggles = {}
-    for text in args.toggle:
+    over = {name: getattr(args, name) for name in SAME_AS_FLAG}
+    over["effort"] = c.effort_of(args.effort)
+    if args.toggle:
+        over["toggles"] = toggles_of(args.toggle)
+    if args.temperature != "default":
+        over["temperature"] = args.temperature
+    return over
+
+
+def toggles_of(texts: Sequence[str]) -> dict[str, str]:
+    """["S=high"] → {"S": "high"}."""
+    toggles: dict[str, str] = {}
+    for text in texts:
         factor, equals, level = text.partition("=")
-        if not equals or factor in toggles:
-            raise UsageError(
-                f"--toggle: {text!r} "
-                + (
-                    "sets a factor twice"
-                    if equals
-                    else "is not FACTOR=LEVEL, such as S=high"
-                )
-            )
+        if not equals:
+            raise UsageError(f"--toggle: {text!r} is not FACTOR=LEVEL, such as S=high")
+        if factor in toggles:
+            raise UsageError(f"--toggle: {text!r} sets a factor twice")
         toggles[factor] = level
-    return {
-        "toggles": toggles or None,
-        "temperature": None if args.temperature == "default" else args.temperature,
-        "effort": c.effort_of(args.effort),
-        **{
-            name: getattr(args, name)
-            for name in ("domain", "agents", "rounds", "upstream")
-        },
-    }
+    return toggles
 
 
 def seeds_given(args) -> list[int] | None:
     """The seeds of the command line."""
     if args.seeds is not None and args.seed is not None:
         raise UsageError("--seed and --seeds: give one of them")
-    texts = cli.names(args.seeds) if args.seed is None else [str(args.seed)]
-    return (
-        None
-        if texts is None
-        else shape.check(
-            shape.several(c.SEED),
-            [
-                int(text) if re.fullmatch("[0-9]{1,18}", text) else text
-                for text in texts
-            ],
-            "--seeds",
-        )
-    )
+    texts = cli.names(args.seeds)
+    if args.seed is not None:
+        texts = [str(args.seed)]
+    if texts is None:
+        return None
+    seeds: list[int | str] = []
+    for text in texts:
+        # What is no number is refused by the check, in its words.
+        seeds.append(int(text) if re.fullmatch("[0-9]{1,18}", text) else text)
+    return shape.check(shape.several(c.SEED), seeds, "--seeds")
 
 
 def model_settings(
@@ -415,9 +401,10 @@ def model_settings(
         if given is not None and (not given or len(set(given)) < len(given)):
             raise UsageError(f"{flag}: give at least one name, each once")
     out, warnings = {}, []
-    for stage, usual in MAX_OUT.items():
+    for stage in MAX_OUT:
         listed = settings["models"][stage]
-        listed = listed if isinstance(listed, list) else [listed]
+        if not isinstance(listed, list):
+            listed = [listed]
         asked = names
         if stage == "strategy" and strategists is not None:
             asked = strategists
@@ -425,10 +412,9 @@ def model_settings(
             asked = settings["respondents"]
         if asked is not None:
             listed = [listed[0] | {"name": name} for name in asked]
-        out[stage] = [
-            _model(model, stage, usual, settings.get("effort")) for model in listed
-        ]
-        if (first := out[stage][0])["max_out"] != first["max_out_configured"]:
+        out[stage] = [_model(model, stage, settings.get("effort")) for model in listed]
+        first = out[stage][0]
+        if first["max_out"] != first["max_out_configured"]:
             warnings.append(
                 f"models.{stage}.max_out: {first['max_out_configured']} tokens are too "
                 f"small for the answer that is asked for; {first['max_out']} are used"
@@ -436,23 +422,15 @@ def model_settings(
     return out, warnings
 
 
-def _model(
-    model: Mapping[str, Any], stage: str, usual: int, effort: str | None
-) -> dict[str, Any]:
-    wanted = model.get("max_out", usual)
+def _model(model: Mapping[str, Any], stage: str, effort: str | None) -> dict[str, Any]:
+    wanted = room = model.get("max_out", MAX_OUT[stage])
+    if wanted < LEAST_OUT[stage]:
+        room = MAX_OUT[stage]
     return {
         "name": model["name"],
-        "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
+        "max_out": room,
         "max_out_configured": wanted,
         "effort": effort or model.get("reasoning_effort"),
-    }
-
-
-def without_effort(models: Mapping[str, list[dict]]) -> dict[str, list[dict]]:
-    """The models of each stage, of none of which an effort is asked."""
-    return {
-        stage: [model | {"effort": None} for model in listed]
-        for stage, listed in models.items()
     }
 
 
@@ -467,14 +445,12 @@ def run_config(
 ) -> dict[str, Any]:
     """Everything that was chosen for one run, flat: the `settings`, and what a run of a plan sets
     for itself; `new`: under a seed that no other plan has."""
-    random, toggles = settings["randomization"], settings["toggles"] | toggles
-    return {
-        **{key: (settings | random)[key] for key in (*CHOSEN, *NAMED)},
-        "toggles": {factor: toggles[factor] for factor in LEVELS},
-        "seed": seed + NEW_SEEDS * new,
-        "models": models,
-        **changes,
-    }
+    flat = settings | settings["randomization"]
+    config = {key: flat[key] for key in (*CHOSEN, *NAMED)}
+    config["toggles"] = settings["toggles"] | toggles
+    config["seed"] = seed + NEW_SEEDS * new
+    config["models"] = models
+    return config | changes
 
 
 # --- the runs of a plan -----------------------------------------------------------------------
@@ -521,7 +497,7 @@ def pool_of(config: Mapping[str, Any], domains: Mapping[str, Domain]) -> list[Bu
 
 def asked_again(runs: Sequence[Run], domains: Mapping[str, Domain]) -> list[str]:
     """A line for each pool of bulletins that has fewer of them than a run has rounds."""
-    lines = {}
+    lines: list[str] = []
     for run in runs:
         config, many = run.config, len(pool_of(run.config, domains))
         if config["rounds"] <= many:
@@ -531,69 +507,55 @@ def asked_again(runs: Sequence[Run], domains: Mapping[str, Domain]) -> list[str]
             f"rounds: {config['rounds']}, but {config['domain']} has {many} {kind} "
             "bulletins: later rounds ask them again, with other variants"
         )
-        lines[line] = True
-    return list(lines)
-
-
-def dealt(runs: Sequence[Run]) -> list[Run]:
-    """The runs with their positions among the seeds of their pool, and the plan's seed."""
-    pools: dict[tuple[str, str], list[int]] = {}
-    for run in runs:
-        pools.setdefault((run.config["domain"], run.config["variants"]), []).append(
-            run.config["seed"]
-        )
-    position = {pool: positions(seeds) for pool, seeds in pools.items()}
-    return [
-        run._replace(
-            config=run.config
-            | {
-                "turn": position[run.config["domain"], run.config["variants"]][
-                    run.config["seed"]
-                ],
-                "plan_seed": runs[0].config["seed"],
-            }
-        )
-        for run in runs
-    ]
+        if line not in lines:
+            lines.append(line)
+    return lines
 
 
 def named(setup, models, runs):
     """The runs, where settings are not the keyless default's in folders of another name: those of
     a plan in one, a single run in its own."""
-    args, settings, usual = setup.args, setup.config, setup.usual
+    args = setup.args
     if args.run_id is not None and len(runs) > 1:
         raise UsageError(
             f"--run-id: names one run, and {len(runs)} are asked for; leave it out"
         )
+    keys = list(CHOSEN)
+    if args.plan:
+        keys += NAMED
+    usual, _ = model_settings(setup.usual, True)
+    by_default = chosen(setup.usual, keys, usual)
+    design = chosen(setup.config, keys, models)
+    out = []
+    for run in runs:
+        if args.plan and args.run_id is None:
+            folder = setup.run_id(run.folder, design, by_default)
+            out.append(run._replace(folder=folder))
+        else:
+            name = setup.run_id(run.run_id, design, by_default)
+            out.append(run._replace(run_id=name))
+    return out
 
-    def chosen(config, listed):
-        flat = config | config["randomization"]
-        return {key: flat[key] for key in (*CHOSEN, *(NAMED if args.plan else ()))} | {
-            "models": listed
-        }
 
-    name = "folder" if args.plan and args.run_id is None else "run_id"
-    by_default = chosen(usual, model_settings(usual, True, None)[0])
-    return [
-        run._replace(
-            **{
-                name: setup.run_id(
-                    getattr(run, name), chosen(settings, models), by_default
-                )
-            }
-        )
-        for run in runs
-    ]
+def chosen(config, keys: Sequence[str], models) -> dict[str, Any]:
+    """What of a configuration makes another study."""
+    flat = config | config["randomization"]
+    return {"models": models, **{key: flat[key] for key in keys}}
 
 
 # --- what it says and writes ------------------------------------------------------------------
+
+
+POST = (
+    "post the hash where a third party stamps the time; runs below this folder carry it"
+)
 
 
 def preregister(args, runs) -> cli.Done:
     if not args.plan:
         raise UsageError("--preregister: give the --plan that is to be registered")
     study = prereg.document(args.plan, [run._asdict() for run in runs])
-    made = []
+    made, lines = [], []
     for folder, members in by_folder(runs):
         path = Path(args.out) / folder
         try:
@@ -603,22 +565,13 @@ def preregister(args, runs) -> cli.Done:
                 f"{path}: {error.strerror}; choose a folder that can be written with "
                 "--out"
             ) from None
-        made.append(
-            {"file": str(path / prereg.FILE), "runs": len(members), "sha256": digest}
-        )
+        file = str(path / prereg.FILE)
+        made.append({"file": file, "runs": len(members), "sha256": digest})
+        lines.append(f"{file}: {len(members)} runs, sha256 {digest}")
     instruments.note_plan(args.out, args.plan, runs)
-    lines = ["{file}: {runs} runs, sha256 {sha256}".format(**row) for row in made]
-    return cli.Done(
-        COMPLETE,
-        {"plan": args.plan, "preregistered": made},
-        "\n".join(
-            [
-                *lines,
-                "post the hash where a third party stamps the time; runs below this folder "
-                "carry it",
-            ]
-        ),
-    )
+    lines.append(POST)
+    facts = {"plan": args.plan, "preregistered": made}
+    return cli.Done(COMPLETE, facts, "\n".join(lines))
 
 
 def estimates(setup, runs, domains) -> list[dict[str, Any]]:
@@ -630,54 +583,10 @@ def estimates(setup, runs, domains) -> list[dict[str, Any]]:
     return rows
 
 
-def in_all(rows) -> dict[str, Any]:
-    """What all runs take together."""
-    total = {"policies": 0, "decisions": 0, "warmups": 0, "calls": 0, "usd": 0}
-    for row in rows:
-        total["policies"] += row["by_stage"]["strategy"]
-        total["decisions"] += row["by_stage"]["decision"]
-        for key in ("warmups", "calls", "usd"):
-            total[key] += row[key]
-    return total
-
-
-def first_line(setup, runs, rows) -> str:
-    total = in_all(rows)
-    unpriced = set()
-    for row in rows:
-        unpriced.update(row["unpriced"])
-    limit = limit_usd(setup, runs)
-    return headline(setup.choice, total["calls"], total["usd"], limit, sorted(unpriced))
-
-
-def counted(number: int, what: str) -> str:
-    """ "1 round", "2,700 decisions"."""
-    if number == 1:
-        return f"1 {what}"
-    if what.endswith("y"):
-        what = f"{what.removesuffix('y')}ie"
-    return f"{number:,} {what}s"
-
-
-def asked_for(policies: int, decisions: int, warmups: int) -> str:
-    """ "100 policies, 2,700 decisions, 4 calls to warm up"."""
-    words = f"{counted(policies, 'policy')}, {counted(decisions, 'decision')}"
-    if warmups:
-        words += f", {counted(warmups, 'call')} to warm up"
-    return words
-
-
-def in_words(row: Mapping[str, Any]) -> str:
-    """The sizes of a run, and what they come to. A baseline is in pairs and is not asked."""
-    sizes = [counted(row["agents"], "agent")]
-    if row["baselines"]:
-        sizes[0] += f" and {counted(row['baselines'], 'baseline')}"
-    sizes.append(counted(row["rounds"], "round"))
-    sizes.append(counted(row["pairs"], "pair"))
-    sizes.append(counted(row["games_per_pair"], "game"))
-    stages = row["by_stage"]
-    asked = asked_for(stages["strategy"], stages["decision"], row["warmups"])
-    return f"{' × '.join(sizes)}: {asked}"
+def first_line(setup, runs, total) -> str:
+    """Who answers, how many calls, what they probably cost, the limit."""
+    limit, unpriced = limit_usd(setup, runs), total["unpriced"]
+    return headline(setup.choice, total["calls"], total["usd"], limit, unpriced)
 
 
 def as_configured(setup, runs, domains) -> str:
@@ -697,15 +606,14 @@ def as_configured(setup, runs, domains) -> str:
 def dry_run(setup, runs, domains) -> cli.Done:
     """Design, calls and cost; nothing asked or written."""
     rows = estimates(setup, runs, domains)
-    total = in_all(rows)
-    lines = [first_line(setup, runs, rows)]
+    total = instruments.in_all(rows)
+    lines = [first_line(setup, runs, total)]
     for run, row in zip(runs, rows, strict=True):
         folder = Path(setup.args.out) / run.folder / run.run_id
         reads = f"about {row['prompt_tokens']:,} tokens read, ${row['usd']:.4f}"
-        lines.append(f"{folder}: {in_words(row)}; {reads}")
+        lines.append(f"{folder}: {instruments.sizes(row)}; {reads}")
     if len(runs) > 1:
-        asked = asked_for(total["policies"], total["decisions"], total["warmups"])
-        lines.append(f"in all {counted(len(runs), 'run')}: {asked}")
+        lines.append(f"in all {len(runs)} runs: {instruments.asked_for(total)}")
     for name, domain in domains.items():
         held_out = sum(bulletin.holdout for bulletin in domain.bulletins)
         main = len(domain.bulletins) - held_out
@@ -715,15 +623,11 @@ def dry_run(setup, runs, domains) -> cli.Done:
     facts = {
         "dry_run": True,
         "simulated": setup.choice.simulated,
-        "calls": total["calls"],
-        "policies": total["policies"],
-        "decisions": total["decisions"],
-        "warmups": total["warmups"],
-        "projected_usd": total["usd"],
+        "projected_usd": total.pop("usd"),
         "limit_usd": limit_usd(setup, runs),
         "runs": rows,
     }
-    return cli.Done(COMPLETE, facts, "\n".join(map(cli.wrapped, lines)))
+    return cli.Done(COMPLETE, facts | total, "\n".join(map(cli.wrapped, lines)))
 
 
 def note_deviations(args, runs) -> None:
@@ -740,60 +644,56 @@ def note_deviations(args, runs) -> None:
 
 def announce(setup, runs, domains) -> None:
     """The first line where several processes or sessions will answer."""
-    line = first_line(setup, runs, estimates(setup, runs, domains))
+    total = instruments.in_all(estimates(setup, runs, domains))
+    line = first_line(setup, runs, total)
     stream = sys.stderr if setup.args.json else sys.stdout
     print(line, file=stream, flush=True)
 
 
 def say(summary, count, total) -> None:
     """A run of several is progress, one alone is what the command was for."""
-    what = (
-        MEANING[summary.exit_code]
-        if summary.exit_code
-        else summary.note or MEANING[COMPLETE]
-    )
-    line = f"{summary.run}: {what}" + " · SIMULATED" * summary.simulated
+    what = MEANING[summary.exit_code]
+    if not summary.exit_code and summary.note:
+        what = summary.note
+    line = f"{summary.run}: {what}"
+    if summary.simulated:
+        line += " · SIMULATED"
     if total > 1:
         print(f"[{count}/{total}] {line}", file=sys.stderr, flush=True)
         return
+    print(line, flush=True)
     figures = summary.figures["first_encounters"]
-    print(
-        "\n".join(
-            [
-                line,
-                *(
-                    [f"cooperation on first encounters of round 1: {figures}"]
-                    if figures
-                    else []
-                ),
-            ]
-        ),
-        flush=True,
-    )
+    if figures:
+        print(f"cooperation on first encounters of round 1: {figures}", flush=True)
 
 
 def report(args, runs, done, stops) -> cli.Done:
     """What ended how; the exit code is the gravest of `stops`, {what was said: code}."""
     code = next((code for code in MEANING if code in stops.values()), COMPLETE)
-    facts = {
-        "plan": args.plan,
-        "runs": [done[run.run_id]._asdict() for run in runs if run.run_id in done],
-    }
-    folders = list(
-        dict.fromkeys(
-            Path(args.out) / run.folder / ("" if args.plan else run.run_id)
-            for run in runs
-        )
-    )
-    whole = code in (COMPLETE, UNREADABLE)
-    text = f"now: python3 analyze.py {' '.join(map(str, folders))}" if whole else ""
-    if args.analyze and whole:
-        print("analysing", file=sys.stderr, flush=True)
-        study = read_study(find_runs(folders))
-        target, _, out = write_analysis(study, places(study, None))
-        cli.note(noticed(out))
-        facts, text = facts | {"headline": out["claims"]["headline"]}, gist(out, target)
+    facts = {"plan": args.plan, "runs": []}
+    folders = {}
+    for run in runs:
+        folder = Path(args.out) / run.folder
+        if not args.plan:
+            folder /= run.run_id
+        folders[folder] = None
+        if run.run_id in done:
+            facts["runs"].append(done[run.run_id]._asdict())
+    text = ""
+    if code in (COMPLETE, UNREADABLE):
+        text = f"now: python3 analyze.py {' '.join(map(str, folders))}"
+        if args.analyze:
+            facts["headline"], text = analysed(folders)
     return cli.Done(code, facts, text, error="\n".join(map(cli.error_line, stops)))
+
+
+def analysed(folders) -> tuple[str, str]:
+    """(headline, what the terminal says) of an analysis, which is written."""
+    print("analysing", file=sys.stderr, flush=True)
+    study = read_study(find_runs(folders))
+    target, _, out = write_analysis(study, places(study, None))
+    cli.note(noticed(out))
+    return out["claims"]["headline"], gist(out, target)
 
 
 if __name__ == "__main__":

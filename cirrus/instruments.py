@@ -471,7 +471,7 @@ def conduct_runs(
     them before they begin is in the summaries too: an executor has no use for an exception.
     `prompts` of a plan are read once, {path: text}, for all its runs; `plans`: {folder of
     runs: the plan that they belong to}."""
-    settings = settings._replace(respondents=RESPONDENTS)
+    settings = settings._replace(respondents=RESPONDENTS, effort=effort_of_all(runs))
     try:
         use(prompts)
         origins = [
@@ -492,6 +492,16 @@ def conduct_runs(
             for run in runs
         ]
     return list(map(_summary, ended))
+
+
+def effort_of_all(runs) -> str | None:
+    """The effort of all models, where they have the same one: the server's list is asked
+    whether it is taken."""
+    efforts = set()
+    for run in runs:
+        for models in run.config["models"].values():
+            efforts |= {model["effort"] for model in models}
+    return efforts.pop() if len(efforts) == 1 else None
 
 
 def simulate_run(
@@ -587,3 +597,45 @@ def estimate(
         "models": names,
         "unpriced": prices.unpriced(names),
     }
+
+
+def in_all(rows: Sequence[Mapping]) -> dict[str, Any]:
+    """What these runs take together."""
+    total = {"by_stage": dict.fromkeys(STAGES, 0), "warmups": 0, "calls": 0, "usd": 0}
+    unpriced = set()
+    for row in rows:
+        for stage in STAGES:
+            total["by_stage"][stage] += row["by_stage"][stage]
+        for key in ("warmups", "calls", "usd"):
+            total[key] += row[key]
+        unpriced.update(row["unpriced"])
+    total["unpriced"] = sorted(unpriced)
+    return total
+
+
+def sizes(row: Mapping[str, Any]) -> str:
+    """ "10 agents × 10 rounds × 45 pairs × 3 games: 100 policies, 2,700 decisions". A baseline is
+    in pairs and is not asked."""
+    words = [counted(row["agents"], "agent")]
+    if row["baselines"]:
+        words[0] += f" and {counted(row['baselines'], 'baseline')}"
+    words.append(counted(row["rounds"], "round"))
+    words.append(counted(row["pairs"], "pair"))
+    words.append(counted(row["games_per_pair"], "game"))
+    return f"{' × '.join(words)}: {asked_for(row)}"
+
+
+def asked_for(row: Mapping[str, Any]) -> str:
+    """ "100 policies, 2,700 decisions, 4 calls to warm up"."""
+    policies = counted(row["by_stage"]["strategy"], "policy", "policies")
+    words = f"{policies}, {counted(row['by_stage']['decision'], 'decision')}"
+    if row["warmups"]:
+        words += f", {counted(row['warmups'], 'call')} to warm up"
+    return words
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """ "1 round", "2,700 decisions"."""
+    if number == 1:
+        return f"1 {one}"
+    return f"{number:,} {several or f'{one}s'}"

@@ -395,10 +395,10 @@ def test_a_dry_run_counts_the_calls_that_a_server_then_gets(live, double):
     double.script()
     flags = ("--plan", "2x2", *SMALL)
     facts = json.loads(live(double, *flags, "--dry-run", "--json").stdout)
-    assert (facts["policies"], facts["decisions"]) == (4 * 2 * 3, 4 * 2 * 18)
+    assert facts["by_stage"] == {"strategy": 4 * 2 * 3, "decision": 4 * 2 * 18}
     assert live(double, *flags).returncode == 0
     asked = len(double.ledger()["requests"])
-    assert asked == facts["policies"] + facts["decisions"] + facts["warmups"]
+    assert asked == facts["calls"] + facts["warmups"]
 
 
 def test_the_projected_cost_of_a_plan_holds_the_warm_up_of_each_run(

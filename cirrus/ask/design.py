@@ -345,6 +345,22 @@ class Run(NamedTuple):
     config: dict[str, Any]
 
 
+def dealt(runs: Sequence[Run]) -> list[Run]:
+    """The runs with their positions among the seeds of their pool, and the plan's seed."""
+    seeds: dict[tuple[str, str], list[int]] = {}
+    for run in runs:
+        pool = run.config["domain"], run.config["variants"]
+        seeds.setdefault(pool, []).append(run.config["seed"])
+    placed = []
+    for run in runs:
+        config = dict(run.config)
+        turns = positions(seeds[config["domain"], config["variants"]])
+        config["turn"] = turns[config["seed"]]
+        config["plan_seed"] = runs[0].config["seed"]
+        placed.append(run._replace(config=config))
+    return placed
+
+
 def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
     """(folder, its runs) in order."""
     folders: dict[str, list[Run]] = {}
@@ -370,12 +386,10 @@ def plans_of(name: str | None, runs: Iterable[Run]) -> dict[str, dict[str, Any]]
 Act = str | None
 
 
-MATRIX = {
-    "T": 5,
-    "R": 3,
-    "P": 1,
-    "S": 0,
-}  # temptation, reward, punishment, sucker's payoff
+# temptation, reward, punishment, sucker's payoff
+MATRIX = {"T": 5, "R": 3, "P": 1, "S": 0}
+# both acts → what each of the two earns
+EARNED = {"CC": ("R", "R"), "CD": ("S", "T"), "DC": ("T", "S"), "DD": ("P", "P")}
 ETA = 0.02  # step of a power update
 POWER_MIN, POWER_MAX = 0.9, 1.1
 # From best to worst: the status of a game is the worse of its two answers.
@@ -397,8 +411,8 @@ def payoffs(a: Act, b: Act) -> tuple[float, float] | None:
     """What the two acts earn their agents; None without two readable acts."""
     if a is None or b is None:
         return None
-    T, R, P, S = MATRIX.values()
-    return {"CC": (R, R), "CD": (S, T), "DC": (T, S), "DD": (P, P)}[a + b]
+    mine, peer = EARNED[a + b]
+    return MATRIX[mine], MATRIX[peer]
 
 
 def worse(a: str, b: str) -> str:

@@ -145,7 +145,8 @@ def test_a_factor_is_left_out_that_tells_nothing_beside_the_domain(variants, lef
             variants, ("cvd", "hospital", "hospital"), strict=False
         )
     ]
-    rows += [rows[0]._replace(agent="b", opponent="c", option_order="other-first")]
+    more = rows[0]._replace(agent="b", option_order="other-first")
+    rows += [more, more._replace(opponent="c")]
     assert e.left_out_of(list(map(e.model_row, rows))) == left
     rows = [row._replace(H="omit") if row.seed == 1 else row for row in rows]
     assert e.left_out_of(list(map(e.model_row, rows))) == left | {
@@ -212,7 +213,9 @@ def test_each_term_is_tested_against_the_model_without_it_and_s_and_c_without_th
 def test_bulletins_replace_variants_where_the_two_coincide():
     rows = [
         row._replace(variant=variant, bulletin=bulletin, seed=seed)
-        for seed, (variant, bulletin) in enumerate((("v1", "b1"), ("v2", "b2")))
+        for seed, (variant, bulletin) in enumerate(
+            (("v1", "b1"), ("v2", "b2"), ("v2", "b2"))
+        )
         for row in crossed(lambda cell: 0.5)[:96]
     ]
     assert e.models(rows)["as_specified"]["formula"].endswith("(1|bulletin)")
@@ -220,3 +223,36 @@ def test_bulletins_replace_variants_where_the_two_coincide():
     assert e.models(apart)["as_specified"]["formula"].endswith("(1|variant_id)")
     alone = [row._replace(H="low", option_order="cooperative-first") for row in rows]
     assert e.models(alone)["as_specified"]["tests"].keys() == {"S", "C", "S:C"}
+
+
+# Of 8 decisions of each agent in HP, HA, LP, LA those that cooperate. lme4 1.1.31 in R 4.2.2:
+# glmer(coop ~ S*C + (1|agent) + (1|opponent), family=binomial) has the log-likelihood ALONE, and
+# with (1|variant_id) or (1|policy) beside them the same.
+OF_EIGHT = {
+    "a": "6431",
+    "b": "7654",
+    "c": "4220",
+    "d": "8665",
+    "e": "5342",
+    "f": "7323",
+}
+ALONE = -115.690354
+
+
+def test_a_variant_that_tells_agents_apart_leaves_the_model_and_its_likelihood_stays():
+    """One seed of one domain: each agent reads a variant of its own."""
+    rows = []
+    for agent, shares in OF_EIGHT.items():
+        for cell, k in zip(CELLS[1::2], shares, strict=True):
+            for at in range(8):
+                act, names = at < int(k), {"opponent": f"o{at % 3}", "variant": agent}
+                rows.append(decision(cell, int(act), agent, **names))
+    out = e.models(rows)
+    assert out["left_out"]["variant_id"] == "tells the same rows apart as agent"
+    assert out["as_specified"]["formula"].endswith("S:C + (1|agent) + (1|opponent)")
+    for fit, groups in (("as_specified", 2), ("with_policy", 3)):
+        found = out[fit]["fit"]
+        assert found["log_likelihood"] == pytest.approx(ALONE, abs=1e-3)
+        assert len(found["random_sd"]) == groups and found["why"] is None
+    policies = [row._replace(run=row.agent, seed=row.agent) for row in rows]
+    assert e.left_out_of(list(map(e.model_row, policies)))["policy"].endswith("agent")

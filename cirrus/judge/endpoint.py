@@ -10,6 +10,7 @@ bulletins and wordings, by `contrasts`; an interval over agents would hold for t
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import stats
@@ -184,6 +185,7 @@ def _sentence(
 FIXED = ("S", "C", "S:C", "H", "domain", "option_order", "label_scheme")
 HYPOTHESES = ("S", "C", "S:C", "H")  # whose p-values are adjusted together
 RANDOM = ("agent", "opponent", "seed", "variant_id")
+GROUPS = (*RANDOM, "policy")
 OTHERS = ("high_absent", "low_present")  # cells beside the two of the primary contrast
 # Significant digits: an optimum is not known better, and all Pythons agree on so many.
 DIGITS = 6
@@ -202,14 +204,15 @@ def models(rows: Sequence[Decision]) -> dict[str, Any]:
     data = [model_row(row) for row in rows if row.cooperates is not None]
     left_out = left_out_of(data)
     fixed = [name for name in FIXED if not set(name.split(":")) & left_out.keys()]
-    random = [name for name in RANDOM if name not in left_out]
+    groups = [name for name in GROUPS if name not in left_out]
     if _coincide(data, "variant_id", "bulletin"):
-        random = ["bulletin" if name == "variant_id" else name for name in random]
+        groups = ["bulletin" if name == "variant_id" else name for name in groups]
+    specified = [name for name in groups if name != "policy"]
     return {
         "rows": len(data),
         "left_out": left_out,
-        "as_specified": _fitted(data, fixed, random),
-        "with_policy": _fitted(data, fixed, [*random, "policy"]),
+        "as_specified": _fitted(data, fixed, specified),
+        "with_policy": _fitted(data, fixed, groups),
     }
 
 
@@ -255,6 +258,10 @@ def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
     for name in ("seed", "variant_id"):
         if name not in out and _coincide(data, name, "domain"):
             out[name] = "each domain has its own single level"
+    for first, second in combinations(GROUPS, 2):
+        both_stand = first not in out and second not in out
+        if both_stand and _coincide(data, first, second):
+            out[second] = f"tells the same rows apart as {first}"
     return out
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import stats
 from cirrus.judge.contrasts import ALPHA
 from cirrus.judge.endpoint import (
-    RANDOM,
+    GROUPS,
     SINGLE_LEVEL,
     formula,
     left_out_of,
@@ -221,12 +221,12 @@ def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str
         cell = f"{row.domain} S.{row.S}-C.{row.C}-H.{row.H}"
         marks = dict(zip(MARKED, map(int, known), strict=True))
         data.append(model_row(row) | {"cell": cell} | marks)
-    left_out = {name: why for name, why in left_out_of(data).items() if name in RANDOM}
+    left_out = {name: why for name, why in left_out_of(data).items() if name in GROUPS}
     for name in ("cell", *MARKED):
         if len({row[name] for row in data}) < 2:
             left_out[name] = SINGLE_LEVEL
     fixed = [name for name in ("cell", *MARKED) if name not in left_out]
-    random = [name for name in (*RANDOM, "policy") if name not in left_out]
+    random = [name for name in GROUPS if name not in left_out]
     out = {
         "formula": formula(fixed, random),
         "rows": len(data),

@@ -20,12 +20,13 @@ from show.figures import p_is, points
 from stats.results import Count
 
 SECONDARY = ("S", "C", "SxC", "H")
-# How a missing decision of a cell with this weight is filled in: whether as cooperative.
-FILLS: dict[str, Callable[[float], bool]] = {
-    "all_cooperative": lambda weight: True,
-    "none_cooperative": lambda weight: False,
-    "lowest": lambda weight: weight < 0,
-    "highest": lambda weight: weight > 0,
+# Whose missing decisions are filled in as cooperative: of cells with a weight above 0 (True), of the
+# others (False).
+FILLS = {
+    "all_cooperative": (True, False),
+    "none_cooperative": (),
+    "lowest": (False,),
+    "highest": (True,),
 }
 
 
@@ -42,8 +43,7 @@ def by_agent(rows: Sequence[Decision]) -> dict[tuple, dict[tuple[str, str], Coun
 
 def weights_in(counts: Mapping, name: str = "HP-LA") -> dict[tuple[str, str], float]:
     """{(cell, H): weight} of a contrast; empty where cells are lacking."""
-    cells = {cell for held in counts.values() for cell in held}
-    return weights_of(CONTRASTS[name], cells)
+    return weights_of(CONTRASTS[name], set().union(*counts.values()))
 
 
 def specified(counts: Mapping, name: str = "HP-LA") -> dict[str, Any]:
@@ -56,20 +56,23 @@ def specified(counts: Mapping, name: str = "HP-LA") -> dict[str, Any]:
     if weights:
         result = stats.contrast(counts, weights)
         value, values = result.value, list(result.by_bulletin.values())
-    out = {
+    p = resamples = None
+    if not values:
+        why = "no agent holds every cell that this contrast needs"
+    elif len(values) == 1:
+        why = "one agent only"
+    else:
+        flip = stats.sign_flip_test(values)
+        p, resamples, why = flip.p, flip.resamples, flip.why
+    return {
         "label": CONTRASTS[name].label,
         "value": value,
-        "p": None,
-        "resamples": None,
+        "p": p,
+        "resamples": resamples,
         "units": len(values),
         "units_without": len(counts) - len(values),
+        "why": why,
     }
-    if not values:
-        return out | {"why": "no agent holds every cell that this contrast needs"}
-    if len(values) == 1:
-        return out | {"why": "one agent only"}
-    flip = stats.sign_flip_test(values)
-    return out | {"p": flip.p, "resamples": flip.resamples, "why": flip.why}
 
 
 def cliffs_delta(rows: Sequence[Decision], counts: Mapping) -> dict[str, Any]:
@@ -96,19 +99,20 @@ def bounds(counts: Mapping) -> dict[str, float | None]:
     if not weights:
         return dict.fromkeys(FILLS)
     values = {}
-    for name, fill in FILLS.items():
-        filled = {unit: _filled(held, weights, fill) for unit, held in counts.items()}
+    for name, sides in FILLS.items():
+        filled = {unit: _filled(held, weights, sides) for unit, held in counts.items()}
         values[name] = stats.contrast(filled, weights).value
     return values
 
 
 def _filled(
-    held: Mapping, weights: Mapping, fill: Callable[[float], bool]
+    held: Mapping, weights: Mapping, sides: Sequence[bool]
 ) -> dict[tuple[str, str], Count]:
     """The cells of one agent without anything missing."""
     cells = {}
     for cell, (k, n, missing) in held.items():
-        more = missing if fill(weights.get(cell, 0)) else 0
+        above = weights.get(cell, 0) > 0
+        more = missing if above in sides else 0
         cells[cell] = Count(k + more, n + missing, 0)
     return cells
 
@@ -203,7 +207,7 @@ def models(rows: Sequence[Decision]) -> dict[str, Any]:
     and the primary contrast are tested by likelihood ratio."""
     data = [model_row(row) for row in rows if row.cooperates is not None]
     left_out = left_out_of(data)
-    fixed = [name for name in FIXED if not set(name.split(":")) & left_out.keys()]
+    fixed = [name for name in FIXED if left_out.keys().isdisjoint(name.split(":"))]
     groups = [name for name in GROUPS if name not in left_out]
     if _coincide(data, "variant_id", "bulletin"):
         groups = ["bulletin" if name == "variant_id" else name for name in groups]
@@ -218,28 +222,22 @@ def models(rows: Sequence[Decision]) -> dict[str, Any]:
 
 def _coincide(data: Sequence[Mapping], a: str, b: str) -> bool:
     """Whether two columns tell the same rows apart."""
-    pairs = {(row[a], row[b]) for row in data}
-    firsts = {first for first, _ in pairs}
-    seconds = {second for _, second in pairs}
-    return len(firsts) == len(pairs) == len(seconds)
+    first, second = [row[a] for row in data], [row[b] for row in data]
+    pairs = set(zip(first, second, strict=True))
+    return len(set(first)) == len(pairs) == len(set(second))
 
 
 def model_row(row: Decision) -> dict[str, Any]:
+    """The columns of a decision, and what they are called in the models."""
     s, c = row.S == "high", row.C == "present"
-    h = "omit" if row.H == "omit" else int(row.H == "high")
-    return {
+    return row._asdict() | {
         "coop": row.cooperates,
         "S": int(s),
         "C": int(c),
-        "H": h,
-        "domain": row.domain,
-        "option_order": row.option_order,
-        "label_scheme": row.label_scheme,
+        "H": "omit" if row.H == "omit" else int(row.H == "high"),
         "agent": f"{row.seed}/{row.agent}",
         "opponent": f"{row.seed}/{row.opponent}",
-        "seed": row.seed,
         "variant_id": row.variant,
-        "bulletin": row.bulletin,
         "policy": f"{row.run}/{row.agent}",
         "high_absent": int(s and not c),
         "low_present": int(c and not s),
@@ -248,12 +246,11 @@ def model_row(row: Decision) -> dict[str, Any]:
 
 def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
     """{term: why} of what these data can't tell apart."""
-    levels = {}
+    out = {}
     for name in (*FIXED, *RANDOM):
-        if ":" not in name:
-            levels[name] = {row[name] for row in data}
-    out = {name: SINGLE_LEVEL for name, values in levels.items() if len(values) < 2}
-    if "omit" in levels["H"]:
+        if ":" not in name and len({row[name] for row in data}) < 2:
+            out[name] = SINGLE_LEVEL
+    if any(row["H"] == "omit" for row in data):
         out["H"] = "levels beside high and low"
     for name in ("seed", "variant_id"):
         if name not in out and _coincide(data, name, "domain"):
@@ -335,19 +332,13 @@ def coefficients(fit, tests: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     adjusted.update(zip(tested, holm, strict=True))
     for coefficient in fit.coefficients:
         term = coefficient.name.partition("[")[0]
-        test, p = "Wald", coefficient.p
+        row = coefficient._asdict() | {"test": "Wald", "p_holm": adjusted.get(term)}
+        del row["z"]
         if term in tests:
-            test, p = "likelihood ratio", tests[term].p
-        yield {
-            "name": coefficient.name,
-            "estimate": coefficient.estimate,
-            "se": coefficient.se,
-            "low": coefficient.low,
-            "high": coefficient.high,
-            "test": None if p is None else test,
-            "p": p,
-            "p_holm": adjusted.get(term),
-        }
+            row |= {"test": "likelihood ratio", "p": tests[term].p}
+        if row["p"] is None:
+            row["test"] = None
+        yield row
 
 
 def formula(fixed: Sequence[str], random: Sequence[str]) -> str:

@@ -24,6 +24,7 @@ from cirrus.judge.contrasts import (
     MIN_UNITS,
     Slot,
     Table,
+    add,
     certain,
     compared,
     effect,
@@ -38,6 +39,7 @@ from show.figures import count, counted, percent, plain, points, signed
 from stats.results import Count
 
 PASS, FAIL, UNDECIDED, NOT_EVALUABLE = "pass", "fail", "undecided", "not evaluable"
+BY_RULE = {True: PASS, False: FAIL, None: NOT_EVALUABLE}
 MARGIN = 0.02  # largest difference of cooperation between label schemes
 EFFECT_MARGIN = 0.10  # of the effect between label schemes, and between orders
 HALF = 0.5  # share of the effect that ablation must leave
@@ -81,19 +83,11 @@ def gates(study: Evidence, unfinished: Sequence[str]) -> list[dict[str, Any]]:
     board = []
     for name, (title, asks, judge) in GATES.items():
         judged = _lacking("; ".join(unfinished)) if unfinished else judge(study)
-        by_rule = {True: PASS, False: FAIL, None: NOT_EVALUABLE}[judged.rule.met]
-        board.append(
-            {
-                "gate": name,
-                "title": title,
-                "asks": asks,
-                "as_specified": {"verdict": by_rule, "figure": judged.rule.figure},
-                "established": {"verdict": judged.verdict, "figure": judged.figure},
-                "plan": judged.plan,
-                "times": judged.times,
-                "numbers": judged.numbers,
-            }
-        )
+        entry = judged._asdict() | {"gate": name, "title": title, "asks": asks}
+        met, told = entry.pop("rule")
+        entry["as_specified"] = {"verdict": BY_RULE[met], "figure": told}
+        of_data = {"verdict": entry.pop("verdict"), "figure": entry.pop("figure")}
+        board.append(entry | {"established": of_data})
     return board
 
 
@@ -131,23 +125,18 @@ def labels(study: Evidence) -> Judged:
     """Cooperation differs between schemes by at most 2 points, and the effect between schemes and
     between orders by at most 10: 90% intervals inside (two one-sided tests). A difference fails
     where its interval at 5% shared over three pairs lies wholly outside."""
-    by_scheme: dict[str, list[int]] = {}
+    shares: dict[str, Count] = {}
     for row in study.rows.get("main", ()):
         if row.cooperates is not None:
-            by_scheme.setdefault(row.label_scheme, []).append(row.cooperates)
-    if len(by_scheme) < 2:
-        why = "only one label scheme in the data" if by_scheme else "no decisions"
+            add(shares, row.label_scheme, row.cooperates)
+    if len(shares) < 2:
+        why = "only one label scheme in the data" if shares else "no decisions"
         return _lacking(why, "confirmatory")
-    shares = {
-        scheme: Count(sum(acts), len(acts), 0)
-        for scheme, acts in sorted(by_scheme.items())
-    }
-    rates = {scheme: share.k / share.n for scheme, share in shares.items()}
+    rates, each = {}, []
+    for scheme, (k, n, _) in sorted(shares.items()):
+        rates[scheme] = k / n
+        each.append(f"{scheme} {counted(k, n)} ({percent(k / n)})")
     largest = max(rates.values()) - min(rates.values())
-    each = [
-        f"{scheme} {counted(share.k, share.n)} ({percent(rates[scheme])})"
-        for scheme, share in shares.items()
-    ]
     told = f"{', '.join(each)}; largest difference {plain(100 * largest, 1)} points"
     table = study.tables.get("main", {})
     pairs = dict(_pairs(table, "scheme", "cooperation", MARGIN))
@@ -169,10 +158,11 @@ def _pairs(
         return getattr(slot, factor), slot.cell, slot.H
 
     counts = tally(table, place)
-    cells = {cell for held in counts.values() for cell in held}
+    held: dict[str, set] = {}
+    for level, *cell in set().union(*counts.values()):
+        held.setdefault(level, set()).add(tuple(cell))
     for a, b in combinations(levels_of(table, factor), 2):
-        of_a = {cell[1:] for cell in cells if cell[0] == a}
-        both = {cell[1:] for cell in cells if cell[0] == b and cell[1:] in of_a}
+        both = held[a] & held[b]
         if what == "effect":
             weights = weights_of(CONTRASTS["HP-LA"], both)
         else:
@@ -187,13 +177,12 @@ def _pairs(
 
 
 def _within(rule: Rule, pairs: Sequence[Contrast], numbers: Mapping) -> Judged:
+    beyond, reaching = [], []
     for pair in pairs:
         lacks = _too_few(pair)
         if lacks:
             return Judged(rule, NOT_EVALUABLE, lacks, "confirmatory", numbers=numbers)
-    beyond, reaching = [], []
-    for pair in pairs:
-        if pair["least"] > pair["margin"] or pair["most"] < -pair["margin"]:
+        if _outside(pair):
             beyond.append(pair)
         elif _reach(pair) >= 1:
             reaching.append(pair)
@@ -210,6 +199,10 @@ def _within(rule: Rule, pairs: Sequence[Contrast], numbers: Mapping) -> Judged:
     return Judged(rule, UNDECIDED, told, "confirmatory", times, numbers)
 
 
+def _outside(pair: Contrast) -> bool:
+    return pair["least"] > pair["margin"] or pair["most"] < -pair["margin"]
+
+
 def _reach(pair: Contrast) -> float:
     """How far the interval reaches, as a share of the margin."""
     return max(-pair["low"], pair["high"]) / pair["margin"]
@@ -217,16 +210,20 @@ def _reach(pair: Contrast) -> float:
 
 def _times_inside(pair: Contrast) -> float | None:
     """How many times the decisions would bring the interval inside its margin, if the difference
-    stayed what it is; an interval narrows with the square root of their number."""
+    stayed what it is."""
     room = pair["margin"] - abs(pair["value"])
-    half = max(pair["value"] - pair["low"], pair["high"] - pair["value"])
-    return (half / room) ** 2 if room > SLACK else None
+    return _times(pair, room, pair["low"], pair["high"])
 
 
 def _times_outside(pair: Contrast) -> float | None:
     """The same, for an interval that then lies wholly outside, so that the gate fails."""
     room = abs(pair["value"]) - pair["margin"]
-    half = max(pair["value"] - pair["least"], pair["most"] - pair["value"])
+    return _times(pair, room, pair["least"], pair["most"])
+
+
+def _times(pair: Contrast, room: float, low: float, high: float) -> float | None:
+    """An interval narrows with the square root of the number of decisions."""
+    half = max(pair["value"] - low, high - pair["value"])
     return (half / room) ** 2 if room > SLACK else None
 
 
@@ -261,12 +258,15 @@ def cross_domain(study: Evidence) -> Judged:
 
 def holdout(study: Evidence) -> Judged:
     """The same sign on bulletins that no main run has; the contrast over them lies above 0."""
-    held = {slot.bulletin for slot in study.tables.get("holdout", ())}
-    both = held & {slot.bulletin for slot in study.tables.get("main", ())}
+    ours = levels_of(study.tables.get("main", ()), "bulletin")
+    both = set(ours).intersection(
+        levels_of(study.tables.get("holdout", ()), "bulletin")
+    )
     if both:
         many = count(len(both), "bulletin")
-        why = f"{many} of the held-out runs are those of main runs"
-        return _lacking(why, "holdout")
+        return _lacking(
+            f"{many} of the held-out runs are those of main runs", "holdout"
+        )
     return _again(study, {"holdout": ""}, "no runs on held-out bulletins", "holdout", 0)
 
 
@@ -310,10 +310,9 @@ def _above(
     main = _effect(study.tables.get("main", {}))
     effects = {part: _effect(study.tables.get(part, {})) for part in parts}
     numbers = {"effects": effects}
-    lacks = _too_few(main)
-    if lacks:
-        return _lacking(lacks, "confirmatory", rule)._replace(numbers=numbers)
-    for contrast in effects.values():
+    if _too_few(main):
+        plan = "confirmatory"
+    for contrast in (main, *effects.values()):
         lacks = _too_few(contrast)
         if lacks:
             return _lacking(lacks, plan, rule)._replace(numbers=numbers)
@@ -387,17 +386,17 @@ def settle(
     these seeds."""
     lacking = set()
     for gate in board:
-        gate["decides"], gate["next"] = None, None
-        verdict = gate["established"]["verdict"]
-        if verdict == NOT_EVALUABLE and gate["plan"]:
-            lacking.add(gate["plan"])
-            gate["decides"] = "the runs that are missing"
-            if gate["established"]["figure"].endswith("are needed"):
-                gate["decides"] = f"{MIN_UNITS} bulletins"
-            gate["next"] = command(gate["plan"], design["seeds"])
-        if verdict == UNDECIDED:
-            gate["decides"], seeds = _more(gate, tables, design["seeds"])
-            gate["next"] = command(gate["plan"], seeds) if seeds else None
+        decides, seeds = None, []
+        known, plan = gate["established"], gate["plan"]
+        if known["verdict"] == NOT_EVALUABLE and plan:
+            lacking.add(plan)
+            decides, seeds = "the runs that are missing", design["seeds"]
+            if known["figure"].endswith("are needed"):
+                decides = f"{MIN_UNITS} bulletins"
+        if known["verdict"] == UNDECIDED:
+            decides, seeds = _more(gate, tables, design["seeds"])
+        gate["decides"] = decides
+        gate["next"] = command(plan, seeds) if seeds else None
     if not lacking:
         return None
     plan = lacking.pop() if len(lacking) == 1 else "study"

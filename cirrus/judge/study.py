@@ -6,7 +6,9 @@ Files are read one round at a time: memory grows with round 1 and the policies, 
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from cirrus.ask.design import HOME, part_of, titles
@@ -39,11 +41,12 @@ NO_MAIN = (
     "No main runs (standard tells, main variants, standard history): the endpoint has no "
     "data."
 )
-BEYOND = (
-    "blind",
-    "conditional",
-    "adding_up",
-)  # accounts that a tournament has no cells for
+# Accounts that a tournament has no cells for.
+BEYOND = ("blind", "conditional", "adding_up")
+PARTS = {"HP-LP": "symmetry", "HP-HA": "cue"}  # what each of the two adds
+COURSE = ("role", "domain", "round", "encounter")
+# What a run's manifest counts.
+COUNTED = ("outcomes", "statuses", "served", "upstreams", "cost", "tokens")
 
 
 class Collected:
@@ -51,34 +54,35 @@ class Collected:
     missing one."""
 
     def __init__(self, study: Study) -> None:
-        self.rows: dict[str, list[Decision]] = {}  # primary ones, by part
-        self.tables: dict[
-            str, dict[contrasts.Slot, Count]
-        ] = {}  # first encounters, by part
-        self.every: dict[str, dict[contrasts.Slot, Count]] = {}  # all encounters
+        # By part of the study: primary decisions, first encounters, all encounters.
+        self.rows: dict[str, list[Decision]] = {}
+        self.tables: dict[str, dict[contrasts.Slot, Count]] = {}
+        self.every: dict[str, dict[contrasts.Slot, Count]] = {}
         self.ended = Ended()
-        self.course: dict[tuple, Count] = {}  # by (role, domain, round, encounter)
-        self.texts: dict[
-            tuple, dict[str, list[str]]
-        ] = {}  # (seed, domain, round): by cell
+        self.course: dict[tuple, Count] = {}  # by COURSE
+        # (seed, domain, round): policies by cell.
+        self.texts: dict[tuple, dict[str, list[str]]] = {}
         self.policies: list[Policy] = []  # of round 1 of main runs
         for run in study.runs:
-            written = list(policies(run))
-            for policy in written if run.role == "main" else ():
+            self._run(run)
+
+    def _run(self, run: Run) -> None:
+        no_history = run.config["history_mode"] == "off"
+        lost = {}
+        for policy in policies(run):
+            status = policy["policy_status"]
+            if status in NO_POLICY:
+                lost[policy["policy_id"]] = status, policy["policy"]
+            if run.role == "main" and readable(status):
                 self._text(run, policy)
-            lost = {
-                policy["policy_id"]: (policy["policy_status"], policy["policy"])
-                for policy in written
-                if policy["policy_status"] in NO_POLICY
-            }
-            for row in decisions(run):
-                status, text = row.status, row.text
-                if row.policy in lost:
-                    status, text = lost[row.policy]
-                    row = row._replace(cooperates=None, first_taken=None)
-                self.ended.add(row.model, status, text)
-                if not row.baseline:
-                    self._decision(row, run.config["history_mode"] == "off")
+        for row in decisions(run):
+            status, text = row.status, row.text
+            if row.policy in lost:
+                status, text = lost[row.policy]
+                row = row._replace(cooperates=None, first_taken=None)
+            self.ended.add(row.model, status, text)
+            if not row.baseline:
+                self._decision(row, no_history)
 
     def _decision(self, row: Decision, no_history: bool) -> None:
         """Where no history is shown every encounter is a first one."""
@@ -95,17 +99,12 @@ class Collected:
                 self.rows.setdefault(part, []).append(row)
 
     def _text(self, run: Run, policy: Mapping) -> None:
-        if not readable(policy["policy_status"]):
-            return
-        self.texts.setdefault((run.seed, run.domain, policy["round"]), {}).setdefault(
-            run.words, []
-        ).append(policy["policy"])
-        if policy["round"] == 1:
-            self.policies.append(
-                Policy(
-                    policy["policy_id"], run.words, policy["policy"], policy["markers"]
-                )
-            )
+        number, text = policy["round"], policy["policy"]
+        cells = self.texts.setdefault((run.seed, run.domain, number), {})
+        cells.setdefault(run.words, []).append(text)
+        if number == 1:
+            name, weak = policy["policy_id"], policy["markers"]
+            self.policies.append(Policy(name, run.words, text, weak))
 
 
 def slot_of(row: Decision) -> contrasts.Slot:
@@ -126,60 +125,47 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need; of an unfinished study no
     estimate. `raters`: who labelled policies by the codebook."""
     study = _readable_alone(study)
-    data, left = Collected(study), sum(not run.complete for run in study.runs)
-    whole, unfinished = not left, []  # why nothing may be said yet
-    if left:
-        of = count(len(study.runs), "run")
-        unfinished = [f"{left} of {of} unfinished; the same command resumes them"]
-    domain = next(
-        (
-            name
-            for name in (HOME, *sorted({run.domain for run in study.runs}))
-            if data.rows.get(part_of("main", name))
-        ),
-        HOME,
-    )
+    data, unfinished = Collected(study), _unfinished(study)
+    whole, domain = not unfinished, _domain(study, data)
     home = part_of("main", domain)
     main, table = data.rows.get(home, []), data.tables.get(home, {})
-    usual = [row for rows in data.rows.values() for row in rows if row.role == "main"]
-    point = endpoint(main, models(usual)) if whole else endpoint([], models([]))
+    decided = chain.from_iterable(data.rows.values())
+    usual = [row for row in decided if row.role == "main"]
+    # Of an unfinished study the endpoint and the markers see nothing.
+    primary, every = (main, usual) if whole else ([], [])
+    point = endpoint(primary, models(every))
     # A domain can't replicate itself where it is all there is.
-    tables = data.tables | {home: {}} | {"main": table}
-    evidence = Evidence(point, data.rows | {home: []} | {"main": main}, tables)
-    runs = [_run(run) for run in study.runs]
+    tables = data.tables | {home: {}, "main": table}
+    rows = data.rows | {home: [], "main": main}
+    board = gates(Evidence(point, rows, tables), unfinished)
+    runs, design = [_run(run) for run in study.runs], _design(study, main, domain)
     known = established(table, whole)
+    bulletins = count(len(contrasts.levels_of(table, "bulletin")), "bulletin")
+    scope = f"{bulletins} of one domain"
     out = {
         "artifact": "acausal-analysis",
         "schema": 5,
         "simulated": study.simulated,
         "stamp": "SIMULATED" if study.simulated else None,
-        "design": _design(study, main, domain),
+        "design": design,
         "registration": registration(study),
-        "limits": study.limits + [NO_MAIN] * (not main),
+        "limits": study.limits if main else [*study.limits, NO_MAIN],
         "losses": data.ended.losses(ELSEWHERE),
         "first_line": first_line(table, "HP-LA", known["level"], whole),
         "established": known,
         "as_specified": point,
-        "gates": gates(evidence, unfinished),
+        "gates": board,
+        "next": settle(board, tables, design, partial(_command, design)),
         "parts": {name: _part(data.tables[name], whole) for name in titles(data.rows)},
         "tripwires": tripwires(usual, runs, data.texts),
         "history": history(data.every, home) if whole else {},
         "course": _course(data.course),
         "convergence": convergence(data.texts),
-        "markers": agreement.analyse(
-            data.policies, usual if whole else [], raters, study.simulated
-        ),
+        "markers": agreement.analyse(data.policies, every, raters, study.simulated),
         "runs": runs,
         "cost": _cost(runs),
+        "verdict": accounts.verdict(known, scope, unfinished, known["by_model"]),
     }
-    out["next"] = settle(out["gates"], tables, out["design"], _command(out["design"]))
-    bulletins = count(len({slot.bulletin for slot in table}), "bulletin")
-    out["verdict"] = accounts.verdict(
-        out["established"],
-        f"{bulletins} of one domain",
-        unfinished,
-        out["established"]["by_model"],
-    )
     if out["verdict"]["word"] == accounts.CUE:
         out["verdict"]["sentence"] = headline(out)
     out["claims"] = {
@@ -190,24 +176,38 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     return out
 
 
+def _unfinished(study: Study) -> list[str]:
+    """Why nothing may be said yet."""
+    left = sum(not run.complete for run in study.runs)
+    if not left:
+        return []
+    of = count(len(study.runs), "run")
+    return [f"{left} of {of} unfinished; the same command resumes them"]
+
+
+def _domain(study: Study, data: Collected) -> str:
+    """The domain that the endpoint is judged in."""
+    for name in (HOME, *sorted({run.domain for run in study.runs})):
+        if data.rows.get(part_of("main", name)):
+            return name
+    return HOME
+
+
 def established(table: contrasts.Table, whole: bool) -> dict[str, Any]:
     """What the first encounters of all rounds show: together, by model at a level that all models
     share, by round, and by level of H."""
-    by_model, by_h = (
-        {
-            level: contrasts.where(table, **{factor: level})
-            for level in contrasts.levels_of(table, factor)
-        }
-        for factor in ("model", "H")
-    )
-    shared = 1 - contrasts.ALPHA / max(len(by_model), 1)
+    by_model, by_h = {}, {}
+    models = contrasts.levels_of(table, "model")
+    shared = 1 - contrasts.ALPHA / max(len(models), 1)
+    for name in models:
+        by_model[name] = judged(contrasts.where(table, model=name), whole, shared)
+    for h in contrasts.levels_of(table, "H"):
+        by_h[h] = _part(contrasts.where(table, H=h), whole)
     return judged(table, whole) | {
         "level": shared,
-        "by_model": {
-            name: judged(part, whole, shared) for name, part in by_model.items()
-        },
+        "by_model": by_model,
         "by_round": contrasts.by(table, "round") if whole else {},
-        "by_H": {h: _part(part, whole) for h, part in by_h.items()},
+        "by_H": by_h,
         "decisions": contrasts.total(table.values()).n,
     }
 
@@ -217,9 +217,9 @@ def judged(
 ) -> dict[str, Any]:
     """Cells, contrasts, labels and accounts of one set of answers."""
     part = shown_by(table, contrasts.CELLS.values(), level, whole)
-    part["contrasts"] |= (
-        contrasts.effects(contrasts.tally(table), ["H"], level) if whole else {}
-    )
+    if whole:
+        counts = contrasts.tally(table)
+        part["contrasts"]["H"] = contrasts.effect(counts, "H", level)
     return part
 
 
@@ -231,50 +231,46 @@ def _part(table: contrasts.Table, whole: bool) -> dict[str, Any]:
 
 def responds(out: Mapping[str, Any]) -> tuple[list[str], bool | None]:
     """(to which of the two it responds, whether also where compliance pressure is low)."""
-    known = out["established"]["contrasts"]
-    low = out["established"]["by_H"].get("low")
-    return (
-        [
-            what
-            for what, name in (("symmetry", "HP-LP"), ("cue", "HP-HA"))
-            if contrasts.certain(known[name])
-        ],
-        low and contrasts.certain(low["HP-LA"]),
-    )
+    known = out["established"]
+    parts = known["contrasts"]
+    to = [what for name, what in PARTS.items() if contrasts.certain(parts[name])]
+    if "low" not in known["by_H"]:
+        return to, None
+    return to, contrasts.certain(known["by_H"]["low"]["HP-LA"])
+
+
+ALSO = {None: "", True: ", also at low pressure", False: ", not at low pressure"}
+SHOWN = {
+    None: "",
+    True: ", shown where compliance pressure is low",
+    False: ", not shown where compliance pressure is low",
+}
 
 
 def headline(out: Mapping[str, Any]) -> str:
     """The sentence of a study that is cue-responsive, in 20 words."""
     to, at_low = responds(out)
-    alone = {2: "both parts", 0: "neither alone"}.get(len(to)) or f"{to[0]} alone"
-    pressed = {
-        None: "",
-        True: ", also at low pressure",
-        False: ", not at low pressure",
-    }[at_low]
+    alone = f"{to[0]} alone" if to else "neither alone"
+    if len(to) == 2:
+        alone = "both parts"
     extent = accounts.extent(out["established"]["contrasts"]["HP-LA"])
     left = accounts.remainder(out["verdict"]["open"])
-    return f"Cue-responsive, {alone}: {extent}{pressed}.{left}"
+    return f"Cue-responsive, {alone}: {extent}{ALSO[at_low]}.{left}"
 
 
-def _command(design: Mapping[str, Any]) -> Callable[[str, Sequence[int]], str]:
-    """Commands of this study's size: of a plan, with these seeds."""
-
-    def command(plan: str, seeds: Sequence[int]) -> str:
-        rounds = max(contrasts.MIN_UNITS, design["rounds"])
-        models = ",".join(filter(TYPED, design["models"]["decision"]))
-        return (
-            f"python3 run_tournament.py --plan {plan} --agents {design['agents']} "
-            f"--rounds {rounds} --seeds {','.join(map(str, seeds))} --models {models}"
-        )
-
-    return command
+def _command(design: Mapping[str, Any], plan: str, seeds: Sequence[int]) -> str:
+    """The command that runs a plan at this study's size, with these seeds."""
+    rounds = max(contrasts.MIN_UNITS, design["rounds"])
+    models = ",".join(filter(TYPED, design["models"]["decision"]))
+    return (
+        f"python3 run_tournament.py --plan {plan} --agents {design['agents']} "
+        f"--rounds {rounds} --seeds {','.join(map(str, seeds))} --models {models}"
+    )
 
 
 def _readable_alone(study: Study) -> Study:
     """Runs without history, where a study has no main runs, are its main runs."""
-    roles = {run.role for run in study.runs}
-    if "main" in roles or HISTORY_OFF not in roles:
+    if any(run.role == "main" for run in study.runs):
         return study
     runs = []
     for run in study.runs:
@@ -290,10 +286,9 @@ def history(
     on, off = every.get(home, {}), every.get(HISTORY_OFF, {})
     if not (on and off):
         return {}
-    table = {slot._replace(cell=f"on {slot.cell}"): n for slot, n in on.items()}
-    table |= {slot._replace(cell=f"off {slot.cell}"): n for slot, n in off.items()}
+    table = _renamed(on, "on") | _renamed(off, "off")
     counts = contrasts.tally(table)
-    held = {cell for cells in counts.values() for cell in cells}
+    held = set().union(*counts.values())
     found = {}
     for cell in contrasts.CELLS.values():
         label = f"history on − off, {CELL_TITLES[cell]}"
@@ -303,86 +298,69 @@ def history(
     return found
 
 
+def _renamed(table: contrasts.Table, word: str) -> dict[contrasts.Slot, Count]:
+    """The slots with a word before their cell."""
+    return {slot._replace(cell=f"{word} {slot.cell}"): n for slot, n in table.items()}
+
+
 # --- design, and tables ------------------------------------------------------------------------
 
 
 def _design(study: Study, main: Sequence[Decision], domain: str) -> dict[str, Any]:
     config = study.runs[0].config
+    models = {}
+    for stage, listed in config["models"].items():
+        models[stage] = [model["name"] for model in listed]
+    each = [run.manifest["identity"]["prompts"].values() for run in study.runs]
     return {
         "domain": domain,
         "runs": len(study.runs),
         "agents": config["agents"],
         "rounds": max(run.config["rounds"] for run in study.runs),
         "seeds": sorted({run.seed for run in study.runs}),
-        "models": {
-            stage: [model["name"] for model in config["models"][stage]]
-            for stage in ("strategy", "decision")
-        },
+        "models": models,
         "bulletins": len({row.bulletin for row in main}),
         "variants": len({row.variant for row in main}),
         "units": len({row.unit for row in main}),
         "decisions": len(main),
         "read": sum(row.cooperates is not None for row in main),
-        "prompts_sha256": sha256(
-            "".join(
-                sorted(
-                    {
-                        digest
-                        for run in study.runs
-                        for digest in run.manifest["identity"]["prompts"].values()
-                    }
-                )
-            )
-        ),
+        "prompts_sha256": sha256("".join(sorted(set().union(*each)))),
     }
 
 
 def _course(course: Mapping[tuple, Count]) -> list[dict[str, Any]]:
     """Cooperation by round and encounter: what history and reciprocity do later on."""
-    return [
-        {
-            **dict(zip(("role", "domain", "round", "encounter"), key, strict=True)),
-            **counted._asdict(),
-            "mean": counted.k / counted.n if counted.n else None,
-        }
-        for key, counted in sorted(course.items())
-    ]
+    rows = []
+    for at, counted in sorted(course.items()):
+        row = dict(zip(COURSE, at, strict=True)) | counted._asdict()
+        row["mean"] = counted.k / counted.n if counted.n else None
+        rows.append(row)
+    return rows
 
 
 def _run(run: Run) -> dict[str, Any]:
     facts = artifact(run, "acausal_manifest.json")
-    return {
+    entry = {
         "run": run.name,
         "role": run.role,
         "domain": run.domain,
-        **dict(zip("SCH", run.cell, strict=True)),
         "cell": run.words,
         "seed": run.seed,
         "state": run.manifest["state"],
         "rounds": run.config["rounds"],
-        **{
-            name: facts[name]
-            for name in (
-                "outcomes",
-                "statuses",
-                "served",
-                "upstreams",
-                "cost",
-                "tokens",
-            )
-        },
         "merkle_root": run.manifest.get("merkle_root"),
     }
+    entry |= zip("SCH", run.cell, strict=True)
+    return entry | {name: facts[name] for name in COUNTED}
 
 
 def _cost(runs: Sequence[Mapping]) -> dict[str, Any]:
+    total = {}
+    for name in ("usd", "charged_usd"):
+        total[name] = math.fsum(run["cost"][name] for run in runs)
     unknown = sum(run["cost"]["unknown"] for run in runs)
-    return {
-        "usd": math.fsum(run["cost"]["usd"] for run in runs),
-        "charged_usd": math.fsum(run["cost"]["charged_usd"] for run in runs),
-        "unknown": unknown,
-        "why": f"{unknown} answers came without a cost" if unknown else None,
-    }
+    why = f"{unknown} answers came without a cost" if unknown else None
+    return total | {"unknown": unknown, "why": why}
 
 
 # --- what may be said --------------------------------------------------------------------------
@@ -393,49 +371,43 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
     if out["verdict"]["word"] != accounts.CUE:
         return
     known, (to, at_low) = out["established"], responds(out)
-    what = f"It responds to {' and '.join(to) or 'the two together; to which is not shown'}"
-    yield (
-        what
-        + {
-            None: "",
-            True: ", shown where compliance pressure is low",
-            False: ", not shown where compliance pressure is low",
-        }[at_low]
-        + "."
-    )
-    excluded = [
-        account.excluded
-        for account in accounts.ACCOUNTS
-        if known["accounts"][account.name]["excluded"]
-    ]
-    yield " ".join(excluded)
-    for name in ("HP-LP", "HP-HA", "SxC", "H"):
+    what = " and ".join(to) or "the two together; to which is not shown"
+    yield f"It responds to {what}{SHOWN[at_low]}."
+    yield " ".join(account.excluded for account in _accounts(out, True))
+    for name in (*PARTS, "SxC", "H"):
         contrast = known["contrasts"][name]
         if contrasts.certain(contrast) or contrasts.below(contrast):
-            yield f"{sentence(contrast['label'])[:-1]}: {accounts.extent(contrast)}."
-    if all(gate["established"]["verdict"] == PASS for gate in out["gates"]):
+            label = sentence(contrast["label"]).removesuffix(".")
+            yield f"{label}: {accounts.extent(contrast)}."
+    if not _open_gates(out):
         yield "It passes all credibility gates of the specification."
     yield from agreement.may(out["markers"])
 
 
+def _accounts(out: Mapping[str, Any], excluded: bool) -> list[accounts.Account]:
+    """The accounts that are excluded, or those that are not."""
+    known = out["established"]["accounts"]
+    every = accounts.ACCOUNTS
+    return [account for account in every if known[account.name]["excluded"] == excluded]
+
+
+def _open_gates(out: Mapping[str, Any]) -> list[str]:
+    """The gates that are not passed, each with its verdict."""
+    named = []
+    for gate in out["gates"]:
+        verdict = gate["established"]["verdict"]
+        if verdict != PASS:
+            named.append(f"{gate['title']} ({verdict})")
+    return named
+
+
 def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
-    point, register, known = (
-        out["as_specified"],
-        out["registration"],
-        out["established"]["accounts"],
-    )
-    yield from accounts.unsaid(
-        out,
-        [
-            account.open
-            for account in accounts.ACCOUNTS
-            if not (
-                known[account.name]["excluded"]
-                or account.name in BEYOND
-                or out["verdict"]["word"] == accounts.NOT_EVALUABLE
-            )
-        ],
-    )
+    point, register = out["as_specified"], out["registration"]
+    left = _accounts(out, False)
+    if out["verdict"]["word"] == accounts.NOT_EVALUABLE:
+        left = []
+    open_ = [account.open for account in left if account.name not in BEYOND]
+    yield from accounts.unsaid(out, open_)
     beyond = ", ".join(map(accounts.SHORT.get, BEYOND))
     yield (
         f"A word above “cue-responsive”, or {beyond} excluded: that needs a mechanism study "
@@ -446,13 +418,11 @@ def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
     yield from out["limits"]
     if not point["met"] and point["design"]["value"] is not None:
         yield f"That the endpoint is met as specified: {point['why']}."
-    if failed := [
-        f"{gate['title']} ({gate['established']['verdict']})"
-        for gate in out["gates"]
-        if gate["established"]["verdict"] != PASS
-    ]:
-        yield f"Credibility gates not established: {', '.join(failed)}."
+    failed = ", ".join(_open_gates(out))
+    if failed:
+        yield f"Credibility gates not established: {failed}."
     for wire in out["tripwires"]:
         if wire["tripped"]:
-            yield f"That the instrument played no part: {wire['title'].lower()}: {wire['figure']}."
+            told = f"{wire['title'].lower()}: {wire['figure']}"
+            yield f"That the instrument played no part: {told}."
     yield from agreement.may_not(out["markers"])

@@ -11,7 +11,7 @@ False or None (not checked, with the reason as its figure).
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 import stats
@@ -99,17 +99,13 @@ def answered(runs: Sequence[Mapping[str, Any]], what: str) -> dict[str, Counter]
 
 
 def unreadable(answers: Counts) -> Wire:
-    def bad(statuses: Counter) -> int:
-        return statuses.total() - statuses["ok"]
-
-    return _too_many(answers, bad, "no answers")
+    return _too_many(answers, lambda ended: ended.total() - ended["ok"], "no answers")
 
 
 def no_policies(written: Counts) -> Wire:
-    def bad(statuses: Counter) -> int:
-        return sum(statuses[name] for name in NO_POLICY)
-
-    return _too_many(written, bad, "no policies")
+    return _too_many(
+        written, lambda ended: sum(map(ended.__getitem__, NO_POLICY)), "no policies"
+    )
 
 
 def _too_many(counts: Counts, bad: Callable[[Counter], int], none: str) -> Wire:
@@ -117,32 +113,28 @@ def _too_many(counts: Counts, bad: Callable[[Counter], int], none: str) -> Wire:
     if not counts:
         return unchecked(none)
     level = 1 - ALPHA / len(counts)
-    shares = {
-        cell: stats.share(bad(statuses), statuses.total(), level)
-        for cell, statuses in counts.items()
-    }
+    shares = {}
+    for cell, statuses in counts.items():
+        shares[cell] = stats.share(bad(statuses), statuses.total(), level)
     worst = max(shares, key=lambda cell: shares[cell].low)
-    most = shares[worst]
     cell = max(shares, key=lambda cell: shares[cell].value)
-    largest = shares[cell].value
-    told = f"{percent(largest, 1)} ({shares[cell].k} of {shares[cell].n}, {cell}; "
-    told += f"at least {percent(shares[cell].low, 1)})"
+    low, most = shares[worst].low, shares[cell]
+    told = f"{percent(most.value, 1)} ({most.k} of {most.n}, {cell}; "
+    told += f"at least {percent(most.low, 1)})"
     if worst != cell:
-        told += f"; at least {percent(most.low, 1)} in {worst}"
-    numbers = {cell: share._asdict() for cell, share in shares.items()}
-    alert, tripped = largest > MAX_UNREADABLE, most.low > MAX_UNREADABLE
-    return Wire(alert, tripped, told, {"cells": numbers})
+        told += f"; at least {percent(low, 1)} in {worst}"
+    alert, tripped = most.value > MAX_UNREADABLE, low > MAX_UNREADABLE
+    return Wire(alert, tripped, told, {"cells": shares})
 
 
 def truncation(answers: Counts) -> Wire:
     """The difference between two cells in the share of answers that were cut off."""
     if len(answers) < 2:
         return unchecked("fewer than two cells with answers")
-    cut = {
-        cell: (statuses["truncated"], statuses.total())
-        for cell, statuses in answers.items()
-    }
-    rates = {cell: k / n for cell, (k, n) in cut.items()}
+    cut, rates = {}, {}
+    for cell, statuses in answers.items():
+        k, n = cut[cell] = statuses["truncated"], statuses.total()
+        rates[cell] = k / n
     pairs = list(combinations(sorted(rates, key=rates.__getitem__), 2))
     level = 1 - ALPHA / len(pairs)
     gaps = {}
@@ -150,16 +142,12 @@ def truncation(answers: Counts) -> Wire:
         gaps[more, less] = stats.newcombe_difference(*cut[more], *cut[less], level)
     widest = max(gaps, key=lambda pair: gaps[pair].low)
     gap = gaps[widest]
-    largest = max(rates.values()) - min(rates.values())
     limits = interval(gap.low, gap.high, 1, sign=True, scale=100)
     told = f"{' against '.join(widest)}: {plain(100 * gap.value, 1)} points ({limits})"
+    alert = max(rates.values()) - min(rates.values()) > MAX_TRUNCATION_GAP
     numbers = {"value": gap.value, "low": gap.low, "high": gap.high}
-    return Wire(
-        largest > MAX_TRUNCATION_GAP,
-        gap.low > MAX_TRUNCATION_GAP,
-        told,
-        {"cells": rates, "gap": numbers},
-    )
+    cells = {"cells": rates, "gap": numbers}
+    return Wire(alert, gap.low > MAX_TRUNCATION_GAP, told, cells)
 
 
 def position(rows: Sequence[Decision]) -> Wire:
@@ -203,10 +191,9 @@ def attrition(rows: Sequence[Decision]) -> Wire:
     least = min(adjusted, key=adjusted.__getitem__)
     told = f"{k} of {n} missing; most unusual: {missing[least]} of {every[least]} in "
     told += f"{least}, {p_is(adjusted[least])} (Holm)"
-    numbers = {
-        cell: {"missing": missing[cell], "n": every[cell], "p_holm": adjusted[cell]}
-        for cell in every
-    }
+    numbers = {}
+    for cell, p_holm in adjusted.items():
+        numbers[cell] = {"missing": missing[cell], "n": every[cell], "p_holm": p_holm}
     return Wire(min(p) < ALPHA, adjusted[least] < ALPHA, told, {"cells": numbers})
 
 
@@ -227,16 +214,26 @@ def overlap(texts: Texts) -> Wire:
         return unchecked("no run with two policies of three words")
     level = 1 - ALPHA / len(alike)
     cells = {cell: _mean_overlap(runs, level) for cell, runs in alike.items()}
-    worst = max(cells, key=lambda cell: cells[cell]["low"])
-    largest = max(cell["mean"] for cell in cells.values())
-    identical = sum(cell["identical"] for cell in cells.values())
-    told = f"{plain(cells[worst]['mean'])} on average ({worst}; at least "
-    told += f"{plain(cells[worst]['low'])}); {identical} identical pairs"
-    tripped = cells[worst]["low"] > MAX_JACCARD
+    worst = max(cells, key=lambda cell: cells[cell].low)
+    largest = max(held.mean for held in cells.values())
+    identical = sum(held.identical for held in cells.values())
+    most = cells[worst]
+    told = f"{plain(most.mean)} on average ({worst}; at least {plain(most.low)}); "
+    told += f"{identical} identical pairs"
+    tripped = most.low > MAX_JACCARD
     return Wire(largest > MAX_JACCARD, tripped, told, {"cells": cells})
 
 
-def _mean_overlap(runs: Sequence[Pairs], level: float) -> dict[str, Any]:
+class Overlap(NamedTuple):
+    """Of the policies of a cell; `low`: the lower limit of the mean."""
+
+    mean: float
+    low: float
+    pairs: int
+    identical: int
+
+
+def _mean_overlap(runs: Sequence[Pairs], level: float) -> Overlap:
     """Mean over all pairs, and its lower limit; of fewer than three policies in all it is 0."""
     values = [value for pairs in runs for value in pairs.values()]
     average, low = math.fsum(values) / len(values), 0.0
@@ -248,12 +245,7 @@ def _mean_overlap(runs: Sequence[Pairs], level: float) -> dict[str, Any]:
         low = average
         if t.low is not None:
             low = max(0.0, average - (t.high - t.low) / 2)
-    return {
-        "mean": average,
-        "low": low,
-        "pairs": len(values),
-        "identical": values.count(1),
-    }
+    return Overlap(average, low, len(values), values.count(1))
 
 
 def _without_each(runs: Sequence[Pairs], total: float, n: int) -> Iterator[float]:
@@ -310,12 +302,11 @@ def convergence(texts: Texts) -> list[dict[str, Any]]:
             inside, across = _similarities(cells)
             within += inside
             between += across
-        row = {
-            "round": number,
-            "within": mean(within) if within else None,
-            "between": mean(between) if between else None,
-            "difference": None,
-        }
+        row = {"round": number, "within": None, "between": None, "difference": None}
+        if within:
+            row["within"] = mean(within)
+        if between:
+            row["between"] = mean(between)
         if within and between:
             row["difference"] = row["within"] - row["between"]
         rows.append(row)
@@ -324,19 +315,18 @@ def convergence(texts: Texts) -> list[dict[str, Any]]:
 
 def _similarities(cells: Cells) -> tuple[list[float], list[float]]:
     """([mean cosine in each cell], [the one between cells]) of those that have pairs."""
-    vectors = stats.char_tfidf([text for texts in cells.values() for text in texts])
-    within, inside, inside_pairs, start = [], [], 0, 0
-    for texts in cells.values():
-        group = vectors[start : start + len(texts)]
-        start += len(texts)
-        value, pairs = stats.mean_cosine(group), len(group) * (len(group) - 1)
+    vectors = stats.char_tfidf(list(chain.from_iterable(cells.values())))
+    within, inside, start = [], [], 0
+    pairs = across = len(vectors) * (len(vectors) - 1)
+    for size in map(len, cells.values()):
+        value = stats.mean_cosine(vectors[start : start + size])
+        start += size
         if value is not None:
             within.append(value)
-            inside.append(value * pairs)
-            inside_pairs += pairs
+            ordered = size * (size - 1)
+            inside.append(value * ordered)
+            across -= ordered
     whole = stats.mean_cosine(vectors)
-    pairs = len(vectors) * (len(vectors) - 1)
-    across = pairs - inside_pairs
     if whole is None or not across:
         return within, []
     return within, [(whole * pairs - math.fsum(inside)) / across]

@@ -12,7 +12,7 @@ no claim uses them.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -80,14 +80,13 @@ def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
 
 
 def pairs_of(
-    family: str, items: Iterable[str], raters: Sequence[Rater]
+    family: str, items: Collection[str], raters: Sequence[Rater]
 ) -> list[dict[str, Any]]:
     """Every pair of raters on these items."""
-    listed = list(items)
     out = []
     for a, b in combinations(raters, 2):
         rows = []
-        for item in listed:
+        for item in items:
             x, y = _label(a, item, family), _label(b, item, family)
             if x is not None and y is not None:
                 rows.append((x, y))
@@ -141,10 +140,8 @@ def _verdict(pairs: Sequence[Mapping]) -> tuple[bool | None, str | None]:
     short = [pair for pair in pairs if pair["reached"] is False]
     if short:
         worst = min(short, key=lambda pair: pair["ac1"]["value"])
-        return False, (
-            f"AC1 of {worst['a']} and {worst['b']} is {worst['ac1']['value']:.2f}; "
-            f"{BAR} is needed"
-        )
+        who, value = f"{worst['a']} and {worst['b']}", worst["ac1"]["value"]
+        return False, f"AC1 of {who} is {value:.2f}; {BAR} is needed"
     for each in pairs:
         if each["reached"] is None:
             return None, f"{each['a']} and {each['b']}: {each['why']}"
@@ -155,15 +152,14 @@ def _verdict(pairs: Sequence[Mapping]) -> tuple[bool | None, str | None]:
 
 
 def labels_of(
-    raters: Sequence[Rater], adjudicated: Iterable[str]
+    raters: Sequence[Rater], adjudicated: Sequence[str]
 ) -> dict[str, dict[str, bool | None]]:
     """{item: {adjudicated family: what all raters call it; None where one did not rate it, or they
     disagree}} of every item that anybody has rated."""
     items = {item for rater in raters for item in rater.labels}
-    families = list(adjudicated)
     labels: dict[str, dict[str, bool | None]] = {}
     for item in sorted(items):
-        labels[item] = {name: _consensus(raters, item, name) for name in families}
+        labels[item] = {name: _consensus(raters, item, name) for name in adjudicated}
     return labels
 
 
@@ -173,10 +169,11 @@ def _consensus(raters: Sequence[Rater], item: str, family: str) -> bool | None:
 
 
 def used_labels(
-    policies: Iterable[Policy], raters: Sequence[Rater], adjudicated: Sequence[str]
+    policies: Iterable[Policy],
+    agreed: Mapping[str, Mapping[str, bool | None]],
+    adjudicated: Sequence[str],
 ) -> dict[str, dict[str, bool | None]]:
     """{policy id: {family: its label}}: the consensus of an adjudicated family, else the weak label."""
-    agreed = labels_of(raters, adjudicated)
     nothing = dict.fromkeys(adjudicated)
     labels: dict[str, dict[str, bool | None]] = {}
     for policy in policies:
@@ -206,6 +203,7 @@ def weak_against(
 # --- do markers predict decisions beyond the cell? An association: nobody assigned them -----------
 
 MARKED = ("acausal", "compliance")
+UNTESTED = {"terms": None, "acausal": None, "separated": False, "why": None}
 
 
 def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str, Any]:
@@ -215,34 +213,25 @@ def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str
     for row in rows:
         if row.cooperates is None:
             continue
-        known = [labels[row.policy][name] for name in MARKED]
-        if None in known:
+        marks = {name: labels[row.policy][name] for name in MARKED}
+        if None in marks.values():
             continue
         cell = f"{row.domain} S.{row.S}-C.{row.C}-H.{row.H}"
-        marks = dict(zip(MARKED, map(int, known), strict=True))
-        data.append(model_row(row) | {"cell": cell} | marks)
+        data.append(model_row(row) | marks | {"cell": cell})
     left_out = {name: why for name, why in left_out_of(data).items() if name in GROUPS}
     for name in ("cell", *MARKED):
         if len({row[name] for row in data}) < 2:
             left_out[name] = SINGLE_LEVEL
     fixed = [name for name in ("cell", *MARKED) if name not in left_out]
     random = [name for name in GROUPS if name not in left_out]
-    out = {
-        "formula": formula(fixed, random),
-        "rows": len(data),
-        "left_out": left_out,
-        "terms": None,
-        "acausal": None,
-        "separated": False,
-        "why": None,
-    }
+    out = {"formula": formula(fixed, random), "rows": len(data), "left_out": left_out}
+    out |= UNTESTED
     if not data:
         return out | {"why": "no readable decision"}
     if "acausal" in left_out:
         every = "every" if data[0]["acausal"] else "no"
-        return out | {
-            "why": f"{every} policy has the acausal marker: nothing can be compared"
-        }
+        why = f"{every} policy has the acausal marker: nothing can be compared"
+        return out | {"why": why}
     return out | _fitted(data, fixed, random)
 
 
@@ -294,8 +283,8 @@ def analyse(
     weak = {item_id(policy.text): policy.weak for policy in policies}
     verdicts = agreement(weak, raters, simulated)
     adjudicated = [name for name in FAMILIES if verdicts[name]["adjudicated"]]
-    labels = used_labels(policies, raters, adjudicated)
     agreed = labels_of(raters, adjudicated)
+    labels = used_labels(policies, agreed, adjudicated)
     return {
         "status": status(verdicts),
         "bar": BAR,
@@ -313,7 +302,7 @@ def analyse(
 
 def status(verdicts: Mapping[str, Mapping]) -> str:
     yes = [NAMES[name] for name in FAMILIES if verdicts[name]["adjudicated"]]
-    no = [NAMES[name] for name in FAMILIES if not verdicts[name]["adjudicated"]]
+    no = [name for name in NAMES.values() if name not in yes]
     if not yes:
         return "by patterns only: enters no claim"
     rest = f"; by patterns only: {', '.join(no)}" if no else ""
@@ -469,21 +458,14 @@ def _cells(markers: Mapping[str, Any]) -> Table:
         shares = [_share(held[family]) for family in FAMILIES]
         rows.append([cell.replace("compliance ", ""), str(held["policies"]), *shares])
     heads = [f"{NAMES[name]}: {markers['source'][name]}" for name in FAMILIES]
-    return Table(
-        ["cell", "policies", *heads],
-        rows,
-        range(1, 2 + len(heads)),
-        "Share of policies by cell",
-        "markers",
-    )
+    heads = ["cell", "policies", *heads]
+    numbers = range(1, len(heads))
+    return Table(heads, rows, numbers, "Share of policies by cell", "markers")
 
 
 def _share(held: Mapping[str, Any]) -> str:
     """ "80% (2 disagree, 1 unrated)"."""
-    lost = []
-    for name in ("disagree", "unrated"):
-        if held[name]:
-            lost.append(f"{held[name]} {name}")
+    lost = [f"{held[name]} {name}" for name in ("disagree", "unrated") if held[name]]
     return bracketed(percent(held["share"]), ", ".join(lost))
 
 
@@ -542,14 +524,15 @@ def _agreement(markers: Mapping[str, Any]) -> Table:
 def _weak(markers: Mapping[str, Any]) -> Table:
     rows = []
     for family, held in markers["weak"].items():
-        cells_ = [NAMES[family]]
-        for what in ("recall", "precision"):
-            share = held[what]
-            figure = rate(share["value"], share["low"], share["high"])
-            cells_.append(f"{figure}, {counted(share['k'], share['n'])}")
-        rows.append(cells_)
+        shown = [_found(held[what]) for what in ("recall", "precision")]
+        rows.append([NAMES[family], *shown])
     heads = ["weak label of", "recall", "precision"]
     return Table(heads, rows, (1, 2), "Patterns against the raters' consensus", "weak")
+
+
+def _found(share: Mapping[str, Any]) -> str:
+    figure = rate(share["value"], share["low"], share["high"])
+    return f"{figure}, {counted(share['k'], share['n'])}"
 
 
 def _coefficient(ac1: Mapping[str, Any]) -> Estimate:

@@ -7,14 +7,14 @@ terminal(document(out))     the answer
 import json
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from cirrus.ask.bulletins import CELL
 from cirrus.ask.design import part_of, titles
-from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge.contrasts import CONTRASTS
 from cirrus.judge.endpoint import SECONDARY, STATES
 from cirrus.judge.gates import PASS
@@ -66,12 +66,12 @@ RATIONALES = 12  # decisions shown of a policy
 EXCERPT = 200  # characters of a policy that is quoted
 QUOTED = 2  # policies of each cell
 LINES = 22  # of a terminal, before what a script adds
-CELLS = DESIGNS["2x2"].cells
 # No colour of praise or blame: a gate that passes is no success.
 TAGS = {"pass": "plain", "fail": "plain", "undecided": "dim", "not evaluable": "dim"}
 ALERTS = {True: doc.Tag("alert", "plain"), False: doc.Tag("quiet"), None: doc.Tag("–")}
 RINGS = {True: doc.Tag("rings", "stamp"), False: doc.Tag("quiet"), None: doc.Tag("–")}
-TERMS = "as specified"  # a heading that says whose rule it is
+# Whose rule it is, and its heading.
+RULES = {"as_specified": "as specified", "established": "established"}
 EFFECTS_NOTE = (
     "First encounters of all rounds: mean over bulletins of the difference inside each; the 95% "
     "interval covers the drawing of bulletins and of wordings, and is no narrower than Newcombe's "
@@ -143,11 +143,10 @@ def _sections(
     yield doc.Section("Credibility gates", gates)
     yield doc.Section("Tripwires", wires)
     if _shown(out):
-        yield doc.Section(
-            "Effects, established", [doc.Fold("Tables", [*_effects(out)])]
-        )
-    marks = [*markers.blocks(out["markers"])]
-    yield doc.Section("Markers in policies", [doc.Fold("Tables", marks)])
+        tables = doc.Fold("Tables", list(_effects(out)))
+        yield doc.Section("Effects, established", [tables])
+    marks = doc.Fold("Tables", list(markers.blocks(out["markers"])))
+    yield doc.Section("Markers in policies", [marks])
     quotes = list(_excerpts(study)) if study else []
     if quotes:
         title = "Two policies of each cell, as they were written"
@@ -171,9 +170,7 @@ def _identity(out: Mapping[str, Any]) -> dict[str, str]:
 
 def _question(out: Mapping[str, Any]) -> str:
     design = out["design"]
-    models: dict[str, None] = {}
-    for names in design["models"].values():
-        models |= dict.fromkeys(names)
+    models = dict.fromkeys(chain.from_iterable(design["models"].values()))
     return (
         "Do agents cooperate on a first encounter because they take their peers for alike? "
         f"{count(design['runs'], 'run')}, {count(design['agents'], 'agent')}, "
@@ -184,16 +181,14 @@ def _question(out: Mapping[str, Any]) -> str:
 
 def _established(out: Mapping[str, Any]) -> str:
     """The second line of every report: what holds over all rounds, and how many gates do."""
-    by_rule = _passed(out, "as_specified")
-    passed = _passed(out, "established")
+    passed = []
+    for rule in RULES:
+        many = sum(gate[rule]["verdict"] == PASS for gate in out["gates"])
+        passed.append(many)
     return (
         f"Established, all rounds: {out['verdict']['sentence']} Credibility gates passed: "
-        f"{by_rule} of {len(out['gates'])} as specified, {passed} established."
+        f"{passed[0]} of {len(out['gates'])} as specified, {passed[1]} established."
     )
-
-
-def _passed(out: Mapping[str, Any], rule: str) -> int:
-    return sum(gate[rule]["verdict"] == PASS for gate in out["gates"])
 
 
 def _shown(out: Mapping[str, Any]) -> bool:
@@ -232,7 +227,7 @@ def _coefficients(model: Mapping[str, Any]) -> doc.Table:
     for name in terms[0]:
         row: list[doc.Line] = [name]
         for held in terms:
-            row += _coefficient(held[name]) if name in held else [NONE, NONE, NONE]
+            row += _coefficient(held.get(name))
         rows.append(row)
     fits = [each["fit"] or {"random_sd": {}, "groups": {}} for each in both]
     for name in fits[1]["random_sd"]:
@@ -240,6 +235,7 @@ def _coefficients(model: Mapping[str, Any]) -> doc.Table:
         groups = count(fits[1]["groups"][name], "group")
         rows.append([f"SD of (1|{name}), {groups}", sds[0], "", "", sds[1], "", ""])
     heads = [
+        "term",
         "log odds (95%), as specified",
         "p",
         "Holm",
@@ -249,7 +245,7 @@ def _coefficients(model: Mapping[str, Any]) -> doc.Table:
     ]
     decisions = count(model.get("rows", 0), "decision")
     return doc.Table(
-        ["term", *heads],
+        heads,
         rows or [[both[1]["why"] or NONE]],
         range(1, 7),
         f"Mixed logistic regression: round 1, first encounters, {decisions}; p by "
@@ -258,12 +254,14 @@ def _coefficients(model: Mapping[str, Any]) -> doc.Table:
     )
 
 
-def _coefficient(row: Mapping[str, Any]) -> list[doc.Line]:
+def _coefficient(row: Mapping[str, Any] | None) -> list[doc.Line]:
+    if row is None:
+        return [NONE, NONE, NONE]
     p = p_value(row["p"])
     if row["test"] == "Wald":
         p += " (Wald)"
-    effect = {"value": row["estimate"], "low": row["low"], "high": row["high"]}
-    return [estimate(effect), p, p_value(row["p_holm"])]
+    effect = estimate(row | {"value": row["estimate"]})
+    return [effect, p, p_value(row["p_holm"])]
 
 
 def _formulas(model: Mapping[str, Any]) -> Iterator[doc.Line]:
@@ -288,38 +286,26 @@ def _fit(model: Mapping[str, Any]) -> str:
 
 def _specified(out: Mapping[str, Any]) -> doc.Table:
     """The exact test: round 1, agents of a seed as units."""
-    point = out["as_specified"]
-    rows = []
-    for entry in [point["design"], *(point["secondary"][name] for name in SECONDARY)]:
+    point, rows = out["as_specified"], []
+    for entry in [point["design"], *map(point["secondary"].get, SECONDARY)]:
         value = None if entry["value"] is None else 100 * entry["value"]
-        adjusted = p_value(entry.get("p_holm"))
-        p = p_value(entry["p"])
-        rows.append(
-            [entry["label"], signed(value, 1), p, adjusted, str(entry["units"])]
-        )
-    return doc.Table(
-        [
-            "contrast, as specified",
-            "points",
-            "p, exact sign flips",
-            "p, Holm",
-            "agents",
-        ],
-        rows,
-        (1, 2, 3, 4),
-        name=TERMS.replace(" ", "-"),
-    )
+        both = [p_value(entry["p"]), p_value(entry.get("p_holm"))]
+        rows.append([entry["label"], signed(value, 1), *both, str(entry["units"])])
+    heads = ["contrast, as specified", "points", "p, exact sign flips"]
+    heads += ["p, Holm", "agents"]
+    return doc.Table(heads, rows, (1, 2, 3, 4), name="as-specified")
 
 
 def _bounds(out: Mapping[str, Any]) -> Iterator[doc.Words]:
     bounds = out["as_specified"]["bounds"]
-    if bounds["lowest"] is not None:
-        yield doc.Words(
-            "With every missing decision filled in: all cooperative "
-            f"{points(bounds['all_cooperative'])}, none "
-            f"{points(bounds['none_cooperative'])}; worst cases "
-            f"{points(bounds['lowest'])} to {points(bounds['highest'])}."
-        )
+    if bounds["lowest"] is None:
+        return
+    said = {name: points(value) for name, value in bounds.items()}
+    yield doc.Words(
+        "With every missing decision filled in: all cooperative "
+        f"{said['all_cooperative']}, none {said['none_cooperative']}; worst cases "
+        f"{said['lowest']} to {said['highest']}."
+    )
 
 
 # --- gates and tripwires -----------------------------------------------------------------------
@@ -331,13 +317,10 @@ def _gates(out: Mapping[str, Any]) -> doc.Table:
         decides = gate["decides"] or NONE
         if gate["next"]:
             decides = [f"{decides}:", doc.Code(gate["next"])]
-        rows.append(
-            [gate["title"], _ruled(gate["as_specified"]), _ruled(gate["established"])]
-            + [decides]
-        )
-    return doc.Table(
-        ["gate", TERMS, "established", "what would decide it"], rows, name="gates"
-    )
+        both = [_ruled(gate[rule]) for rule in RULES]
+        rows.append([gate["title"], *both, decides])
+    heads = ["gate", *RULES.values(), "what would decide it"]
+    return doc.Table(heads, rows, name="gates")
 
 
 def _ruled(entry: Mapping[str, Any]) -> doc.Line:
@@ -359,9 +342,9 @@ def _short(out: Mapping[str, Any]) -> doc.Table:
     rows = []
     for gate in out["gates"]:
         decides = (gate["decides"] or NONE).partition(" (")[0]
-        both = _verdict(gate["as_specified"]), _verdict(gate["established"])
+        both = [_verdict(gate[rule]) for rule in RULES]
         rows.append([gate["title"], *both, decides])
-    heads = ["gate", TERMS, "established", "would decide it"]
+    heads = ["gate", *RULES.values(), "would decide it"]
     return doc.Table(heads, rows, name="gates-in-short")
 
 
@@ -370,9 +353,8 @@ def _wires(out: Mapping[str, Any]) -> doc.Table:
     for wire in out["tripwires"]:
         states = ALERTS[wire["alert"]], RINGS[wire["tripped"]]
         rows.append([wire["title"], wire["limit"], *states, wire["figure"]])
-    return doc.Table(
-        ["tripwire", "alert if", TERMS, "established", "figure"], rows, name="tripwires"
-    )
+    heads = ["tripwire", "alert if", *RULES.values(), "figure"]
+    return doc.Table(heads, rows, name="tripwires")
 
 
 def _answers(out: Mapping[str, Any]) -> doc.Table:
@@ -383,19 +365,15 @@ def _answers(out: Mapping[str, Any]) -> doc.Table:
             continue
         ended = run["statuses"]["decision"]
         total = sum(ended.values())
-        read, refused = ended.get("ok", 0), ended.get("refused", 0)
-        cut = ended.get("truncated", 0)
-        shown = [counted(n, total) for n in (read, refused, cut)]
+        three = [ended.get(status, 0) for status in ("ok", "refused", "truncated")]
         cell = run["cell"].replace("compliance ", "")
-        seed = f"{cell}, seed {run['seed']}" if several else cell
-        rows.append([seed, *shown, str(total - read - refused - cut)])
-    return doc.Table(
-        ["cell", "readable", "refused", "cut off", "other"],
-        rows,
-        (1, 2, 3, 4),
-        "Decisions of the main runs, all rounds and encounters",
-        "answers",
-    )
+        if several:
+            cell += f", seed {run['seed']}"
+        shown = [counted(n, total) for n in three]
+        rows.append([cell, *shown, str(total - sum(three))])
+    heads = ["cell", "readable", "refused", "cut off", "other"]
+    caption = "Decisions of the main runs, all rounds and encounters"
+    return doc.Table(heads, rows, (1, 2, 3, 4), caption, "answers")
 
 
 # --- effects -----------------------------------------------------------------------------------
@@ -407,10 +385,10 @@ def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
     for h in ("low", "high", "omit"):
         cells = parts[h]["cells"].values() if h in parts else ()
         if any(cell["n"] for cell in cells):
-            panels[f"compliance pressure {h}"] = {
-                row: [point(parts[h], low)._replace(hollow=True), point(parts[h], high)]
-                for row, (low, high) in CROSSED.items()
-            }
+            panel = panels[f"compliance pressure {h}"] = {}
+            for row, (low, high) in CROSSED.items():
+                hollow = point(parts[h], low)._replace(hollow=True)
+                panel[row] = [hollow, point(parts[h], high)]
     if not panels:
         return None
     ends = ("symmetry low", "symmetry high")
@@ -526,12 +504,11 @@ def _claims(out: Mapping[str, Any]) -> doc.Section:
     if heads:
         registered += f" (preregistration {heads})"
     may = doc.Section("From these data", [doc.Bullets(out["claims"]["may"])])
+    cannot = doc.Section("Not from these data", [doc.Bullets(may_not)])
     parts = [
         doc.Words(sentence(registered), "dim"),
         doc.Bullets(entry["deviations"]),
-        doc.Columns(
-            [[may], [doc.Section("Not from these data", [doc.Bullets(may_not)])]]
-        ),
+        doc.Columns([[may], [cannot]]),
         always,
     ]
     return doc.Section("What may be said", parts)
@@ -545,20 +522,15 @@ def _runs(runs: Sequence[Mapping]) -> doc.Table:
     rows = []
     for name, held in groups.items():
         complete = sum(run["state"] == "complete" for run in held)
-        calls, lost = _calls(held)
-        rows.append([name, f"{complete} of {len(held)}", str(calls), str(lost)])
+        calls: Counter = Counter()
+        for run in held:
+            for ended in run["outcomes"].values():
+                calls.update(ended)
+        lost = calls["provider_error"] + calls["not_run"]
+        whole = f"{complete} of {len(held)}"
+        rows.append([name, whole, str(calls.total()), str(lost)])
     heads = ["runs", "complete", "calls", "unanswered"]
     return doc.Table(heads, rows, (1, 2, 3), name="runs")
-
-
-def _calls(runs: Sequence[Mapping]) -> tuple[int, int]:
-    """(calls, those without an answer)."""
-    calls = lost = 0
-    for run in runs:
-        for ended in run["outcomes"].values():
-            calls += sum(ended.values())
-            lost += ended.get("provider_error", 0) + ended.get("not_run", 0)
-    return calls, lost
 
 
 # --- texts -------------------------------------------------------------------------------------
@@ -572,95 +544,68 @@ def _excerpts(study: Study) -> Iterator[doc.Section]:
         cell = run.cell[:2]
         if run.role != "main" or cell in seen:
             continue
-        sound = [
-            policy
-            for policy in policies(run, checked=False)
-            if policy["round"] == 1 and readable(policy["policy_status"])
-        ]
-        if not sound:
-            continue
-        seen.add(cell)
-        texts = [
-            f"{policy['agent']}\n{policy['policy'][:EXCERPT]}"
-            for policy in sound[:QUOTED]
-        ]
-        yield doc.Section(run.words, [doc.Verbatim("\n\n".join(texts))])
+        texts = []
+        for policy in policies(run, checked=False):
+            if policy["round"] == 1 and readable(policy["policy_status"]):
+                texts.append(f"{policy['agent']}\n{policy['policy'][:EXCERPT]}")
+        if texts:
+            seen.add(cell)
+            quoted = "\n\n".join(texts[:QUOTED])
+            yield doc.Section(run.words, [doc.Verbatim(quoted)])
 
 
-def _scope(study: Study) -> tuple[str, Sequence[Run], int]:
-    """What the page has room for: (in words, runs, rounds)."""
-    main = [run for run in study.runs if run.role == "main"]
-    scopes = (
-        ("", study.runs, sys.maxsize),
-        ("round 1 only", study.runs, 1),
-        ("round 1 of the main runs only", main, 1),
-    )
-    return next(
-        (
-            scope
-            for scope in scopes
-            if sum(
-                run.config["agents"] * min(scope[2], run.config["rounds"])
-                for run in scope[1]
-            )
-            <= MOST
-        ),
-        scopes[-1],
-    )
+TRIALS = "A row opens a policy and decisions that rest on it; exports/ and transcripts/ hold all."
+COLUMN_NAMES = ("role", "cell", "round", "agent", "bulletin", "markers", "policy")
 
 
 def _trials(study: Study) -> doc.TrialTable:
-    words, runs, rounds = _scope(study)
-    return doc.TrialTable(
-        "Policies and decisions",
-        "A row opens a policy and decisions that rest on it; exports/ "
-        "and transcripts/ hold all."
-        + (f" There are too many here: {words}." if words else ""),
-        ("role", "cell", "round", "agent", "bulletin", "markers", "policy"),
-        list(islice((trial for run in runs for trial in _of_run(run, rounds)), MOST)),
-    )
+    """What the page has room for."""
+    main = [run for run in study.runs if run.role == "main"]
+    note, runs, rounds = TRIALS, study.runs, sys.maxsize
+    if _many(runs, rounds) > MOST:
+        words, rounds = "round 1 only", 1
+        if _many(runs, rounds) > MOST:
+            words, runs = "round 1 of the main runs only", main
+        note += f" There are too many here: {words}."
+    rows: list[doc.TrialRow] = []
+    for run in runs:
+        rows += islice(_of_run(run, rounds), MOST - len(rows))
+    return doc.TrialTable("Policies and decisions", note, COLUMN_NAMES, rows)
+
+
+def _many(runs: Sequence[Run], rounds: int) -> int:
+    """Policies of these rounds."""
+    sizes = [run.config for run in runs]
+    return sum(size["agents"] * min(rounds, size["rounds"]) for size in sizes)
 
 
 def _of_run(run: Run, rounds: int) -> Iterator[doc.TrialRow]:
     answers: dict[str, list[str]] = {}
     for row in decisions(run, checked=False):
         if row.round <= rounds:
-            answer = " ".join(row.text[:SHOWN].split())
-            answers.setdefault(row.policy, []).append(
-                f"{row.encounter}. with {row.opponent}: {row.decision or row.status} · {answer}"
-            )
+            said, text = row.decision or row.status, " ".join(row.text[:SHOWN].split())
+            line = f"{row.encounter}. with {row.opponent}: {said} · {text}"
+            answers.setdefault(row.policy, []).append(line)
     for policy in policies(run, checked=False):
         if policy["round"] <= rounds:
             yield _trial(run, policy, answers.get(policy["policy_id"], []))
 
 
 def _trial(run: Run, policy: Mapping, answers: Sequence[str]) -> doc.TrialRow:
-    status = policy["policy_status"]
-    marked = ", ".join(
-        name.replace("_", " ")
-        for name, there in policy["markers"].items()
-        if there and readable(status)
-    )
-    more = len(answers) - RATIONALES
-    rest = [*answers[:RATIONALES], *([f"… {more} more"] if more > 0 else [])]
-    return doc.TrialRow(
-        [
-            run.role,
-            run.words,
-            str(policy["round"]),
-            policy["agent"],
-            f"{policy['bulletin']} {policy['variant']}",
-            marked or NONE,
-            status,
-        ],
-        [
-            (
-                f"Policy {policy['policy_id']}, served by {policy['served_model']}",
-                doc.Verbatim(policy["policy"][:SHOWN]),
-            ),
-            *([("Decisions", doc.Verbatim("\n".join(rest)))] if rest else []),
-        ],
-    )
+    status, marked = policy["policy_status"], []
+    if readable(status):
+        marked = [name for name, there in policy["markers"].items() if there]
+    where = [run.role, run.words, str(policy["round"]), policy["agent"]]
+    where.append(f"{policy['bulletin']} {policy['variant']}")
+    named = ", ".join(marked).replace("_", " ")
+    who = f"Policy {policy['policy_id']}, served by {policy['served_model']}"
+    parts = [(who, doc.Verbatim(policy["policy"][:SHOWN]))]
+    rest, more = [*answers[:RATIONALES]], len(answers) - RATIONALES
+    if more > 0:
+        rest.append(f"… {more} more")
+    if rest:
+        parts.append(("Decisions", doc.Verbatim("\n".join(rest))))
+    return doc.TrialRow([*where, named or NONE, status], parts)
 
 
 # --- exports and the written analysis ----------------------------------------------------------
@@ -703,15 +648,8 @@ COLUMNS = (
 )
 
 
-def exports(study: Study, agreed: Mapping[str, Mapping]) -> dict[str, bytes]:
-    """{file name below the analysis' folder: content}. The files were checked when the analysis
-    read them. `agreed`: {item: labels by the raters' consensus}."""
-    rows = (row for run in study.runs for row in _decisions(run, agreed))
-    return {EXPORT: csv_bytes(COLUMNS, rows)}
-
-
 def _decisions(run: Run, agreed: Mapping[str, Mapping]) -> Iterator[dict[str, Any]]:
-    """A row a decision, with the labels of the policy that it rests on: `weak_` by patterns,
+    """A row a decision (the files were checked when the analysis read them), with the labels of the policy that it rests on: `weak_` by patterns,
     `marker_` by the consensus of raters, empty where there is none."""
     marks = {}
     for policy in policies(run, checked=False):
@@ -733,10 +671,9 @@ def analysed(
     """(what was found, {file name: content}) of a study. `where`: folders that may hold ratings;
     the first takes the files. What was imported into it is named by its hash; the runs are, in
     runs.json, by their paths."""
-    imported = {
-        path.relative_to(where[0]).as_posix(): sha256(read_bytes(path))
-        for path in sorted((where[0] / PEOPLE).glob("*.json"))
-    }
+    imported = {}
+    for path in sorted((where[0] / PEOPLE).glob("*.json")):
+        imported[path.relative_to(where[0]).as_posix()] = sha256(read_bytes(path))
     who = raters(where)
     found = analyse(study, who)
     agreed = markers.labels_of(who, found["markers"]["adjudicated"])
@@ -747,7 +684,8 @@ def analysed(
     texts = {name: text.encode() for name, text in files(out, study).items()}
     folders = [run.folder for run in study.runs]
     texts[RUNS_FILE] = runs_file(where[0], folders)
-    texts |= exports(study, agreed)
+    rows = (row for run in study.runs for row in _decisions(run, agreed))
+    texts[EXPORT] = csv_bytes(COLUMNS, rows)
     return out, {"acausal-analysis.json": json_file(out), **texts}
 
 
@@ -760,11 +698,9 @@ def write_analysis(
     for name, content in made.items():
         write_atomic(where[0] / name, content)
     target, here = where[0], Path.cwd()
-    return (
-        target.relative_to(here) if target.is_relative_to(here) else target,
-        list(made),
-        out,
-    )
+    if target.is_relative_to(here):
+        target = target.relative_to(here)
+    return target, list(made), out
 
 
 def noticed(out: Mapping[str, Any]) -> list[str]:
@@ -780,13 +716,12 @@ def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
 
 def _rest(out: Mapping[str, Any]) -> Iterator[str]:
     """Tripwires and markers, in a line each, and how the data that gates lack are brought."""
-    alerts = [wire["tripwire"] for wire in out["tripwires"] if wire["alert"]]
-    rings = [wire["tripwire"] for wire in out["tripwires"] if wire["tripped"]]
+    wires = out["tripwires"]
+    alerts = [wire["tripwire"] for wire in wires if wire["alert"]] or ["quiet"]
+    rings = [wire["tripwire"] for wire in wires if wire["tripped"]] or ["quiet"]
     yield from textwrap.wrap(out["first_line"]["sentence"], doc.WIDTH)
-    yield (
-        f"tripwires: as specified {', '.join(alerts) or 'quiet'}; established "
-        f"{', '.join(rings) or 'quiet'}"
-    )
+    told = f"as specified {', '.join(alerts)}; established {', '.join(rings)}"
+    yield f"tripwires: {told}"
     yield f"markers: {out['markers']['status']}"
     if out["next"]:
         yield f"gates without data: {_make(out['next'])}"

@@ -64,6 +64,7 @@ MOST = 1_000  # policies on the page
 SHOWN = 20_000  # characters of a text
 RATIONALES = 12  # decisions shown of a policy
 EXCERPT = 200  # characters of a policy that is quoted
+EXCERPTS = f"The first by agent id, {EXCERPT} characters; a stroke is a new line"
 QUOTED = 2  # policies of each cell
 LINES = 22  # of a terminal, before what a script adds
 # No colour of praise or blame: a gate that passes is no success.
@@ -96,8 +97,9 @@ NO_ROUND = {"value": None, "low": None, "high": None}
 def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
     """{file name: content}; policies and answers are read from the runs again."""
     report = document(out, study)
-    sections = list(_sections(out, study, on_page=False))
-    summary = report._replace(trials=None, sections=sections)
+    # The summary's table of effects says what the second figure shows.
+    gist, sections = report.gist[:1], list(_sections(out, study, on_page=False))
+    summary = report._replace(trials=None, gist=gist, sections=sections)
     return {"acausal-summary.md": doc.markdown(summary), "report.html": page(report)}
 
 
@@ -132,29 +134,36 @@ def _sections(
 ) -> Iterator[doc.Section]:
     """The parts below the first screen, each under its own heading; on the page their verdicts come
     before their figures, which are folded."""
+
+    def folded(title: str, parts: list) -> list:
+        return [doc.Fold(title, parts)] if on_page else parts
+
     if _shown(out):
-        parts = list(_endpoint(out))
+        first, *rest = _endpoint(out)
+        title = "Coefficients of the mixed models, and the exact test"
+        parts = [first, *folded(title, rest)]
         yield doc.Section("Primary endpoint, as specified: round 1", parts)
     gates = [_gates(out), doc.Words(GATES_NOTE, "dim")]
     wires = [_wires(out), doc.Words(out["first_line"]["sentence"]), _answers(out)]
     if on_page:
-        gates = [_short(out), doc.Fold("What the gates rest on", gates)]
-        wires = [_brief(wires[0]), doc.Fold("Figures, and by cell", wires)]
+        gates = [_short(out), *folded("What the gates rest on", gates)]
+        wires = [_brief(wires[0]), *folded("Figures, and by cell", wires)]
     yield doc.Section("Credibility gates", gates)
     yield doc.Section("Tripwires", wires)
     if _shown(out):
-        tables = doc.Fold("Tables", list(_effects(out)))
-        yield doc.Section("Effects, established", [tables])
-    marks = doc.Fold("Tables", list(markers.blocks(out["markers"])))
-    yield doc.Section("Markers in policies", [marks])
-    quotes = list(_excerpts(study)) if study else []
+        tables = folded("Tables", list(_effects(out)))
+        yield doc.Section("Effects, established", tables)
+    marks = folded("Tables", list(markers.blocks(out["markers"])))
+    yield doc.Section("Markers in policies", marks)
+    quotes = "\n".join(_excerpts(study)) if study else ""
     if quotes:
         title = "Two policies of each cell, as they were written"
-        fold = f"The first by agent id, {EXCERPT} characters"
-        yield doc.Section(title, [doc.Fold(fold, quotes)])
+        parts = [doc.Words(EXCERPTS, "dim"), doc.Verbatim(quotes)]
+        yield doc.Section(title, folded("The first by agent id", parts))
     yield _claims(out)
     runs = f"{count(len(out['runs']), 'run')}, {cost(out['cost'])}"
-    yield doc.Section("Runs", [doc.Fold(runs, [_runs(out["runs"])])])
+    title = "Runs" if on_page else f"Runs: {runs}"
+    yield doc.Section(title, folded(runs, [_runs(out["runs"])]))
 
 
 def _identity(out: Mapping[str, Any]) -> dict[str, str]:
@@ -199,7 +208,7 @@ def _shown(out: Mapping[str, Any]) -> bool:
 # --- the endpoint as specified -----------------------------------------------------------------
 
 
-def _endpoint(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words | doc.Fold]:
+def _endpoint(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words | doc.Bullets]:
     point = out["as_specified"]
     delta, model = point["delta"], point["model"]
     over = delta["clustered"]
@@ -208,15 +217,14 @@ def _endpoint(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words | doc.Fo
         f"Cliff's δ of the two cells: {estimate(delta).words} (decisions taken for "
         f"independent); over {count(over['units'], 'agent')} {limits}."
     )
-    rest = [
+    yield from (
         doc.Words(f"{STATES[point['met']].capitalize()}: {point['why']}."),
         _coefficients(model),
         doc.Bullets(list(_formulas(model))),
         _specified(out),
         doc.Words(SPECIFIED_NOTE, "dim"),
         *_bounds(out),
-    ]
-    yield doc.Fold("Coefficients of the mixed models, and the exact test", rest)
+    )
 
 
 def _coefficients(model: Mapping[str, Any]) -> doc.Table:
@@ -536,7 +544,7 @@ def _runs(runs: Sequence[Mapping]) -> doc.Table:
 # --- texts -------------------------------------------------------------------------------------
 
 
-def _excerpts(study: Study) -> Iterator[doc.Section]:
+def _excerpts(study: Study) -> Iterator[str]:
     """The first policies of round 1 in each main cell by agent: chosen by place, not by what they
     say."""
     seen: set[tuple[str, str]] = set()
@@ -544,14 +552,14 @@ def _excerpts(study: Study) -> Iterator[doc.Section]:
         cell = run.cell[:2]
         if run.role != "main" or cell in seen:
             continue
-        texts = []
+        lines = []
         for policy in policies(run, checked=False):
             if policy["round"] == 1 and readable(policy["policy_status"]):
-                texts.append(f"{policy['agent']}\n{policy['policy'][:EXCERPT]}")
-        if texts:
+                text = policy["policy"][:EXCERPT].replace("\n", " / ")
+                lines.append(f"  {policy['agent']}: {text}")
+        if lines:
             seen.add(cell)
-            quoted = "\n\n".join(texts[:QUOTED])
-            yield doc.Section(run.words, [doc.Verbatim(quoted)])
+            yield from (run.words, *lines[:QUOTED])
 
 
 TRIALS = "A row opens a policy and decisions that rest on it; exports/ and transcripts/ hold all."

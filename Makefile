@@ -7,7 +7,7 @@ $(error $(PYTHON) is not Python 3.11 or newer; name one: make PYTHON=python3.12 
 endif
 endif
 PORT ?= 8080
-PROBES ?= payoffs,entry,similar,beliefs,influence
+PROBES ?= payoffs,entry,beliefs,peer,purpose
 
 # A key or a server means live calls, and those need `requests`.
 KEYED := $(or $(OPENROUTER_API_KEY),$(shell grep -s '^ *OPENROUTER_API_KEY=.' .env))
@@ -24,7 +24,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: missing system-packages help pilot lever mechanism twin tournament study pd urrp urrp-example analyze adjudicate calibrate report verify examples check test lint local-model bundle vendor bench clean
+.PHONY: missing system-packages help pilot lever mechanism mirror twin tournament study pd urrp urrp-example analyze adjudicate calibrate report verify examples check test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -43,6 +43,9 @@ lever: $(NEED)  ## how far the joint outcome has to be raised to do as much as s
 
 mechanism: $(NEED)  ## which accounts of cooperation are left; LEVER=1…6 or a lever study's folder
 	@$(RUN) run_pilot.py --design mechanism --probes $(PROBES) $(if $(LEVER),--lever $(LEVER)) $(CALL_FLAGS)
+
+mirror: $(NEED)  ## a record of how often entries were alike, in four games: is its own act evidence?
+	@$(RUN) run_pilot.py --design mirror $(CALL_FLAGS)
 
 twin: $(NEED)  ## undisguised: its own copy, another model, a person
 	@$(RUN) run_pilot.py --design twin $(CALL_FLAGS)
@@ -86,8 +89,9 @@ examples:  ## the SIMULATED studies of results/examples again, with the prompts 
 	@$(PYTHON) run_pilot.py --design lever --provider simulated --out dist/examples --run-id lever
 	@$(PYTHON) run_pilot.py --design mechanism --provider simulated --out dist/examples \
 		--run-id mechanism --runs 6 --lever dist/examples/lever --probes $(PROBES)
+	@$(PYTHON) run_pilot.py --design mirror --provider simulated --out dist/examples --run-id mirror
 	@$(PYTHON) run_pilot.py --design twin --provider simulated --out dist/examples --run-id twin
-	@for name in lever mechanism twin; do rm -rf results/examples/$$name; \
+	@for name in lever mechanism mirror twin; do rm -rf results/examples/$$name; \
 		mv dist/examples/$$name results/examples/$$name; done
 	@echo '{"games_per_pair": 1}' > dist/examples/config.json
 	@$(PYTHON) run_tournament.py --plan confirmatory --provider simulated --models sim-correlation \

@@ -3,13 +3,15 @@
 # requires-python = ">=3.11"
 # dependencies = ["requests>=2.32"]
 # ///
-"""CIRRUS-24 by one-shot decisions of several models. Four designs, each a list of cells:
+"""CIRRUS-24 by one-shot decisions of several models. Five designs, each a list of cells:
 
     2x2         symmetry × coupling cue                         does it raise cooperation?
     lever       both, neither, and neither with the joint       what is likeness worth?
                 outcome raised by six strengths
-    mechanism   both and neither, the counterpart's entry made  which accounts of it are left?
-                now, earlier or known; neither, outcome raised
+    mechanism   both and neither; the other's notice read or    which accounts of it are left?
+                unread, its entry known; joint outcome raised
+    mirror      a record of how often entries were alike;       is its own act evidence of the
+                the same numbers with the other's exchanged     other's?
     twin        undisguised: the same model, another, a person  does it cooperate with anybody?
 
 Without a key, simulated respondents answer and nothing needs to be installed:
@@ -62,8 +64,8 @@ KINDS = options(
     temperature=c.TEMPERATURE,
     concurrency=options(decision=c.CALLS),
 )
+MISSING = (0.0, 0.03)  # shares of answers, in what a dry run says of power
 CALL_S = 2  # seconds that a call takes, as a rule
-REASONED_OUT = 480  # tokens: room for five lines and the decision
 EXAMPLES = """  python3 run_pilot.py               simulated respondents, 160 trials
   python3 run_pilot.py --dry-run     design, calls and cost; nothing is written
   python3 run_pilot.py --design mechanism --lever 3
@@ -82,7 +84,7 @@ def arguments(argv):
         metavar="NAME",
         choices=tuple(DESIGNS),
         default="2x2",
-        help="2x2 (the pilot, default), lever, mechanism or twin",
+        help="2x2 (the pilot, default), lever, mechanism, mirror or twin",
     )
     add(
         "--lever",
@@ -102,14 +104,6 @@ def arguments(argv):
         action="store_true",
         help="ask the held-out bulletins: a replication, without a word of its own",
     )
-    add(
-        "--reason",
-        metavar="NAME",
-        choices=("none", "first"),
-        default="none",
-        help="none (default): the first line decides; first: three to five lines of "
-        "considerations, then the decision, a study of its own",
-    )
     cli.add_examples_flag(add, "notice")
     add(
         "--probes",
@@ -118,22 +112,17 @@ def arguments(argv):
         + ", ".join(PROBES),
     )
     add(
-        "--bulletins",
-        type=int,
-        metavar="N",
-        help="drawn by the seed (default: every main one; a pilot has one per run)",
-    )
-    add(
         "--runs",
         type=int,
         metavar="N",
         help="runs per cell and model (default 10); of the other "
-        "designs, blocks per bulletin and model (lever 2, mechanism 12, twin 3)",
+        "designs, blocks per bulletin and model (lever 2, mechanism 12, mirror 2, twin 3)",
     )
     add(
         "--compliance",
         metavar="LEVEL",
-        help="low, high or omit: the compliance sentence, the same in all cells (default low)",
+        help="low, high or omit: the compliance sentence, the same in all cells (default: low in the "
+        "pilot, omit in the other designs)",
     )
     add(
         "--tells",
@@ -155,8 +144,6 @@ def main(argv) -> cli.Done:
         KINDS,
         c.flags(args, "runs", "compliance", "tells", "temperature"),
     )
-    if args.reason == "first":
-        setup.config["max_out"] = max(setup.config["max_out"], REASONED_OUT)
     source = Path(args.prompts) if args.prompts else PROMPTS
     domain = instruments.domain_of(args.domain, source)
     use(domain.texts)  # simulated respondents recognise the words of these prompts
@@ -165,9 +152,6 @@ def main(argv) -> cli.Done:
         design |= lever_of(args.lever or str(DEFAULT_LEVER), design["models"], domain)
     if design.get("probes"):
         setup.limits["probe"] = setup.limits["decision"]
-    there = bulletins({"holdout": args.holdout}, domain)
-    if args.bulletins is not None and not 1 <= args.bulletins <= there:
-        raise UsageError(f"--bulletins: {args.bulletins}: give 1 to {there}")
     usual = {"seed": design["seed"], **({"design": args.design} if designed else {})}
     if args.design == "mechanism":
         usual["lever"] = dict.fromkeys(setup.usual["respondents"], DEFAULT_LEVER)
@@ -197,15 +181,9 @@ def check_flags(args):
     for flag, designs in (
         ("probes", ("mechanism",)),
         ("lever", ("mechanism",)),
-        ("bulletins", ("lever", "mechanism", "twin")),
     ):
         if getattr(args, flag) is not None and args.design not in designs:
             raise UsageError(f"--{flag}: only --design {' or '.join(designs)} has it")
-    if args.examples and args.reason == "first":
-        raise UsageError(
-            "--examples: the filled-in forms hold no considerations; leave "
-            "--reason first out"
-        )
 
 
 def departures(args):
@@ -214,10 +192,8 @@ def departures(args):
         "design": (args.design, "2x2"),
         "domain": (args.domain, "cvd"),
         "holdout": (args.holdout, False),
-        "reason": (args.reason, "none"),
         "examples": (args.examples, 0),
         "probes": (probes_of(args), []),
-        "bulletins": (args.bulletins, None),
     }
     return {key: value for key, (value, usual) in named.items() if value != usual}
 
@@ -296,30 +272,25 @@ def preview(design, domain, folder, at_once):
     many = bulletins(design, domain)
     calls = len(models) * many * runs * cells
     facts["minutes"] = calls * CALL_S / at_once / 60
-    facts["power"] = {
-        f"{low:.0%} → {high:.0%}": power(low, high, many, runs, len(models))
-        for low, high in EFFECTS
-    }
-    return facts, [
-        *lines,
+    facts["power"] = {}
+    lines.append(
         f"decisions (without probes) take about {facts['minutes']:.0f} minutes "
-        f"of live calls, {at_once} at once, {CALL_S} s each",
-        *(
-            f"a true effect of {effect} earns one model "
-            + ", ".join(
-                f"{word} or higher in {share:.0%}" for word, share in each.items()
-            )
-            + " of studies"
-            for effect, each in facts["power"].items()
-        ),
-    ]
+        f"of live calls, {at_once} at once, {CALL_S} s each"
+    )
+    lines.append("share of studies that say each word, or a higher one, of a model:")
+    for low, high in EFFECTS:
+        for missing in MISSING:
+            effect = f"{low:.0%} → {high:.0%}, {missing:.0%} missing"
+            each = power(low, high, many, runs, len(models), missing)
+            facts["power"][effect] = each
+            shares = [f"{word} {share:.0%}" for word, share in each.items()]
+            lines.append(f"  {effect}: {', '.join(shares)}")
+    return facts, lines
 
 
 def bulletins(design, domain):
     """How many a study asks."""
-    return design.get("bulletins") or len(
-        bulletin_pool(domain, design.get("holdout", False))
-    )
+    return len(bulletin_pool(domain, design.get("holdout", False)))
 
 
 def report(ended) -> cli.Done:

@@ -1,667 +1,579 @@
-"""Families of simulated respondents, each with the account that is true of it, for calibration.
+"""Simulated respondents, each with the account that is true of it, for calibration.
 
-    POPULATIONS["obedience"].account                                    "blind"
+    MEMBERS["obedience"].account                                     "surface"
     text, finish_reason = respondent("obedience")(request, SeededRandom(study_seed, "…"))
 
-A member cooperates with probability link(term + z): what it weighs in a prompt, and what bulletins,
-cells and sentences add, drawn from its name and the study's seed. It sees the prompt alone.
+The table below is all of them, and all have one form: what is found in a prompt is weighed and
+added up, with what bulletin, cell and sentences add (log-odds, drawn for each study), and a curve
+makes a chance of the late act of it. "-1 + 2.5 both" is 1 less than nothing, and 2.5 more where
+symmetry and cue stand. A respondent sees the prompt alone.
 """
 
 import math
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache, partial
-from itertools import product
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple
 
-from cirrus.ask import probes
 from cirrus.ask.cues import Cues, read_cues
 from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS, balanced
 from cirrus.ask.prompts import LEVERS
-from cirrus.ask.respondents import Beliefs, answer_probe, logistic, logit
-from cirrus.judge.accounts import CORRELATION, DECIDER, WORDS, word
+from cirrus.ask.respondents import logistic, logit
+from cirrus.judge.accounts import WORDS, word
 from cirrus.judge.contrasts import ALPHA, Slot, add
 from cirrus.judge.oneshot import part_of
 from common.rng import SeededRandom
 from common.wire import Request
 
-SDS = (0.8, 0.4, 0.25)  # log-odds, over bulletins, cells of a bulletin, and sentences
 OPEN, REASONER = "open", "reasoner"  # declared beside the accounts of `judge.accounts`
 NORMAL = NormalDist()
 
 
-@lru_cache(maxsize=8)
-def luck_of(*study: object) -> Callable[[object], float]:
-    """Standard normal numbers by key, the same in all prompts of a study."""
-    return cache(lambda key: random.Random(repr((*study, key))).gauss(0, 1))
+# --- what stands before a respondent -------------------------------------------------------------
 
 
-class Case(NamedTuple):
-    """What a term may weigh. `both`: symmetry and cue; `same`: both, and the counterpart decides
-    now; `posted`: both, and its entry is known; `lever`: 1 at the default level."""
+class Study:
+    """One study as one respondent goes through it: how many prompts it was asked, and standard
+    normal numbers by key, the same in all prompts."""
 
-    luck: Callable[[object], float]
-    cues: Cues
+    def __init__(self, *seed: object) -> None:
+        self.seed = seed
+        self.asked = 0
+        self._drawn: dict[tuple, float] = {}
+
+    def luck(self, *key: object) -> float:
+        if key not in self._drawn:
+            rng = random.Random(repr((self.seed, key)))
+            self._drawn[key] = rng.gauss(0, 1)
+        return self._drawn[key]
+
+
+class Seen(NamedTuple):
+    """A prompt in a study."""
+
     text: str
-    S: int
-    C: int
-    both: int
-    same: int
-    posted: int
-    earlier: int
-    known: int
-    lever: float
+    cues: Cues
+    study: Study
+
+    @property
+    def cell(self) -> tuple:
+        """What is the same in all prompts of a cell, in any bulletin."""
+        cues = self.cues
+        return cues.S, cues.C, cues.entry, cues.record, cues.lever, cues.alike
+
+    def luck(self, what: str, *names: str) -> float:
+        """Of all prompts in which these cues are the same."""
+        held = [getattr(self.cues, name) for name in names]
+        return self.study.luck(what, *held)
 
 
-def levels(cues: Cues) -> tuple[float, ...]:
-    """S to lever of a case."""
-    both, known = cues.symmetric * cues.coupled, int(cues.entry == "known")
-    return (
-        cues.symmetric,
-        cues.coupled,
-        both,
-        both * cues.decides_now,
-        both * known,
-        int(cues.entry == "earlier"),
-        known,
-        cues.lever / LEVERS[DEFAULT_LEVER - 1],
-    )
+Quantity = Callable[[Seen], float]
 
 
-# Twice the prompts of a mechanism study.
-@lru_cache(maxsize=4096)
-def reading(text: str) -> tuple:
-    """A prompt as a case has it, without luck."""
-    cues = read_cues(text)
-    return cues, text, *levels(cues)
+# --- quantities: what may be weighed -------------------------------------------------------------
 
 
-def shift(case: Case, sds: tuple[float, float, float]) -> float:
-    """What a bulletin, its cell and the sentences on symmetry, cue and entry add."""
-    (luck, cues, _, S, C, *_, lever), (bulletin, cell, sentence) = case, sds
-    entry, at, wording = cues.entry, cues.bulletin, cues.wording
-    return (
-        (bulletin and bulletin * luck(at))
-        + (cell and cell * luck((at, S, C, entry, lever > 0)))
-        + (
-            sentence
-            and sentence
-            * (
-                luck((wording, "S", S))
-                + luck((wording, "C", C))
-                + luck((wording, "entry", entry))
-            )
-        )
-    )
+def both(seen: Seen) -> int:
+    """Symmetry and cue."""
+    return seen.cues.symmetric * seen.cues.coupled
 
 
-Term, Link = Callable[[Case], float], Callable[[float], float]
-Respond = Callable[[Request, SeededRandom], tuple[str, str]]
+def known(seen: Seen) -> bool:
+    return seen.cues.entry == "known"
 
 
-# --- links ---------------------------------------------------------------------------------------
+def unread(seen: Seen) -> bool:
+    return seen.cues.entry == "unread"
 
 
-def within(p: float) -> float:
-    return min(1.0, max(0.0, p))
+def same(seen: Seen) -> int:
+    """Symmetry and cue, and a counterpart that decides, or decided, on this same notice."""
+    return both(seen) * (seen.cues.entry in ("due", "read"))
 
 
-def step(x: float) -> float:
-    return float(x > 0)
-
-
-CURVES: dict[str, Link] = {
-    "logit": logistic,
-    "probit": lambda u: NORMAL.cdf(u / 1.6),
-    "cloglog": lambda u: -math.expm1(-math.exp(min(u - 0.3, 5.0))),
-    "threshold": step,
-    "hill": lambda u: (x := max(0.0, u + 1.5) ** 3) / (x + 8),
-    "lapses": lambda u: 0.1 + 0.8 * logistic(4 * u),
-    "floors": lambda u: 0.05 if u < -1 else 0.5 if u < 1 else 0.95,
-}
-
-
-# --- terms ---------------------------------------------------------------------------------------
-
-
-def adds(base: float, **weights: float) -> Term:
-    places = [(Case._fields.index(name), weight) for name, weight in weights.items()]
-    return lambda case: base + sum([weight * case[at] for at, weight in places])
-
-
-def either(first: Term, second: Term, *keys: str) -> Term:
-    """One of two readers in each of what the keys name."""
-    return lambda case: (
-        second
-        if case.luck(("kind", *(getattr(case.cues, key) for key in keys))) > 0
-        else first
-    )(case)
-
-
-def expects(
-    base: float,
-    weight: float,
-    usual: float,
-    more: float = 0,
-    like: float = 0.4,
-    earlier: float | None = None,
-    known: float = 1,
-    averse: float = 0,
-    lever: float = 1,
-) -> Term:
-    """Cooperates by its belief that the other does: raised by likeness, `more` of earlier filers
-    (or `earlier`, whoever they are), and `known` of a known entry, which it may be averse to."""
-
-    def term(case: Case) -> float:
-        belief = (
-            known
-            if case.known
-            else earlier
-            if case.earlier and earlier is not None
-            else (within(usual + like * (case.S + case.C) / 2 + more * case.earlier))
-        )
-        return base + weight * belief - averse * case.known + lever * case.lever
-
-    return term
-
-
-def payoffs(power: float, obeys: float, now: float, earlier: float) -> Term:
-    """Weighs outcomes, in units of the temptation and to a power, by what it expects of the other;
-    and likes what the sentences praise."""
-
-    def term(case: Case) -> float:
-        outcomes = case.cues.outcomes
-        unit = (outcomes[0] - outcomes[1]) / (
-            1 - case.cues.lever
-        )  # below 0 where less is better
-        T, R, P, S = (((x - outcomes[3]) / unit) ** power for x in outcomes)
-        belief = 1.0 if case.known else earlier if case.earlier else now
-        gain = belief * (R - T) + (1 - belief) * (S - P)
-        return 1 + gain / (9**power - 8**power) + obeys * case.both
-
-    return term
-
-
-# what, how much each adds, how many a prompt usually holds
-COUNTED = {
-    "length": (r"\S+", 0.1, 330),
-    "tone": (r"(?i)\b(?:not?|never|nothing|n?either|cannot|nor|differ\w*)\b", -0.5, 6),
-    "desirability": (
-        r"(?i)\b(?:same|alike|both|together|joint|similar|match\w*|shared|"
-        r"common)\b",
-        0.6,
-        6,
-    ),
-}
+def lever(seen: Seen) -> float:
+    """1 at the default level."""
+    return seen.cues.lever / LEVERS[DEFAULT_LEVER - 1]
 
 
 @lru_cache(maxsize=8192)
-def counted(text: str, what: str) -> float:
-    pattern, each, usual = COUNTED[what]
-    return each * (len(re.findall(pattern, text)) - usual)
+def times(pattern: str, text: str) -> int:
+    return len(re.findall(pattern, text, re.IGNORECASE))
 
 
-def reasoner(low: float, high: float) -> Term:
-    """Expects its own decision of a counterpart that decides now from the same notice: cooperates
-    in `low` of cases, `high` of those with symmetry and cue; the lever brings it half the way."""
-    base, top, middle = map(logit, (low, high, (low + high) / 2))
-    return adds(base, same=top - base, lever=middle - base)
+def counting(pattern: str) -> Quantity:
+    return lambda seen: times(pattern, seen.text)
 
 
-def lost(share: float, others: str, cooperation: str) -> Callable[[Case, bool], float]:
-    """Loses a share of defections in cells `others`, of cooperation in `cooperation`; a cell is HP,
-    M (lever) or LA and the first letter of its entry: "HPe" is EP."""
+class Belief(NamedTuple):
+    """The share of late entries that a reader expects: `usual`, and 40 points more of its like;
+    `unread`: of a counterpart that has not read the notice, None: as of any other."""
 
-    def missing(case: Case, cooperates: bool) -> float:
-        cell = ("HP" if case.both else "M" if case.lever else "LA") + case.cues.entry[0]
-        return share * (cell in (cooperation if cooperates else others).split())
+    usual: float
+    unread: float | None = None
+    known: float = 1.0
+    record: float = 0.98
 
-    return missing
+    def of(self, seen: Seen) -> float:
+        if known(seen):
+            return self.known
+        if seen.cues.record:
+            return self.record
+        if unread(seen) and self.unread is not None:
+            return self.unread
+        return self.usual + 0.2 * (seen.cues.symmetric + seen.cues.coupled)
 
 
-# --- the families --------------------------------------------------------------------------------
+def prospect(power: float) -> Quantity:
+    """What the late act is worth more than the early one, by what is expected of the other; the
+    usual temptation counts 1. Below a power of 1 risk is shunned, above it sought."""
+    temptation = 2.4**power - 2.1**power
+    belief = Belief(0.3, unread=0.6)
+
+    def gain(seen: Seen) -> float:
+        worst, lost = seen.cues.outcomes[3], seen.cues.outcomes[2]
+        unit = worst - lost
+        T, R, P, S = (((worst - cost) / unit) ** power for cost in seen.cues.outcomes)
+        late = belief.of(seen)
+        return (late * (R - T) + (1 - late) * (S - P)) / temptation
+
+    return gain
+
+
+USUAL = {"S": 1, "C": 1, "unread": -2, "known": -2, "record": 0, "lever": 2}
+
+
+def random_sum(seen: Seen) -> float:
+    """A chance: weights are drawn for each study, and how high it steps at eight places."""
+    study = seen.study
+    total = 2 * study.luck("base") + shift(seen, SPREADS[""])
+    for name, usual in USUAL.items():
+        total += (usual + 1.5 * study.luck("weight", name)) * QUANTITIES[name](seen)
+    chance = 0.0
+    for step in range(8):
+        if total > 3 * study.luck("place", step):
+            chance += NORMAL.cdf(study.luck("height", step)) / 8
+    return chance
+
+
+# of a mirror study
+
+
+def alike(seen: Seen) -> float:
+    """The rate of earlier pairs that applies to the counterpart."""
+    return seen.cues.alike[0] / 20
+
+
+def told_first(seen: Seen) -> float:
+    place = 0 if seen.cues.named_first == "applies" else 1
+    return seen.cues.alike[place] / 20
+
+
+def together_apart(seen: Seen) -> tuple[float, float]:
+    """What both late save against both early, and what early saves where the two differ, as shares
+    of their sum."""
+    T, R, P, S = seen.cues.outcomes
+    stakes = abs(P - R) + abs(S - T)
+    return (P - R) / stakes, (S - T) / stakes
+
+
+def payoff(seen: Seen) -> float:
+    return together_apart(seen)[0]
+
+
+def apart(seen: Seen) -> float:
+    return together_apart(seen)[1]
+
+
+def evidence(seen: Seen) -> float:
+    """What the late act is worth more than the early one, where the other acts alike at the rate
+    that applies."""
+    return alike(seen) * payoff(seen) - (1 - alike(seen)) * apart(seen)
+
+
+def diagonal(seen: Seen) -> float:
+    """Alike: is both late or both early better? Unlike: which of the other two?"""
+    better = payoff(seen) if alike(seen) > 0.5 else -apart(seen)
+    return math.copysign(1, better)
+
+
+def price(seen: Seen) -> float:
+    """What the late act costs, as a share of the range, where so many others are late as are
+    alike."""
+    T, R, P, S = seen.cues.outcomes
+    late = alike(seen)
+    cost = late * (R - T) + (1 - late) * (S - P)
+    return cost / (max(T, R, P, S) - min(T, R, P, S))
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "S": lambda seen: seen.cues.symmetric,
+    "C": lambda seen: seen.cues.coupled,
+    "both": both,
+    "same": same,
+    "unread": unread,
+    "known": known,
+    "record": lambda seen: bool(seen.cues.record),
+    "lever": lever,
+    "words": lambda seen: seen.cues.cooperative.isupper(),
+    "late_first": lambda seen: seen.cues.first == seen.cues.cooperative,
+    "late_a": lambda seen: seen.cues.cooperative == "Option A",
+    "length": counting(r"\S+"),
+    "nots": counting(r"\b(?:not?|never|nothing|neither|cannot|nor)\b"),
+    "joint": counting(
+        r"\b(?:same|alike|both|together|joint|similar|match\w*|shared|common)\b"
+    ),
+    "today": counting(r"\btoday\b"),
+    "haste": counting(r"\d\d:\d\d|\b(?:due|now)\b"),
+    "past": counting(r"\b(?:filed|has|had|was|already|last|earlier)\b"),
+    "asked": lambda seen: seen.study.asked / 1000,
+    "act_of_bulletin": lambda seen: seen.luck("act", "bulletin", "first"),
+    "act_of_wording": lambda seen: seen.study.luck(seen.cell, seen.cues.wording),
+    "act_of_text": lambda seen: seen.study.luck(seen.text),
+    "kind": lambda seen: seen.luck("kind", "bulletin") > 0,
+    "kind_within": lambda seen: seen.luck("kind", "bulletin", "wording") > 0,
+    "rare": lambda seen: seen.luck("rare", "bulletin") > NORMAL.inv_cdf(0.8),
+    "belief": Belief(0.3).of,
+    "belief_hopeful": Belief(0.3, unread=0.6).of,
+    "belief_wary": Belief(0.3, unread=0.1).of,
+    "belief_doubting": Belief(0.3, 0.5, 0.35, 0.35).of,
+    "belief_exploiting": Belief(0.3, record=0.0).of,
+    "prospect": prospect(1),
+    "prospect_averse": prospect(0.7),
+    "prospect_seeking": prospect(1.5),
+    "random_sum": random_sum,
+    "alike": alike,
+    "told_first": told_first,
+    "higher": lambda seen: seen.cues.alike[0] > seen.cues.alike[1],
+    "payoff": payoff,
+    "keen": lambda seen: max(payoff(seen) + 0.7, 0),
+    "apart": apart,
+    "evidence": evidence,
+    "diagonal": diagonal,
+    "price": price,
+}
+
+
+# --- curves, what is drawn, and what goes missing ------------------------------------------------
+
+
+def within(x: float) -> float:
+    return min(1.0, max(0.0, x))
+
+
+def threshold(x: float) -> float:
+    return float(x > 0)
+
+
+def hill(x: float) -> float:
+    raised = max(0.0, x + 1.5) ** 3
+    return raised / (raised + 8)
+
+
+def slips(x: float) -> float:
+    return 0.1 + 0.8 * logistic(x)
+
+
+def steps(x: float) -> float:
+    if x < -1:
+        return 0.05
+    return 0.5 if x < 1 else 0.95
+
+
+def speaks_for(seen: Seen, late: bool) -> bool:
+    """Late under symmetry and cue, early elsewhere."""
+    return late == bool(same(seen))
+
+
+CURVES: dict[str, Callable[[float], float]] = {
+    "": logistic,
+    "within": within,
+    "threshold": threshold,
+    "hill": hill,
+    "slips": slips,
+    "steps": steps,
+}
+# SDs over bulletins, cells of a bulletin, sentences
+SPREADS = {
+    "": (0.8, 0.4, 0.25),
+    "wide": (1, 1, 1),
+    "close": (0.3, 0.1, 0.25),
+    "closer": (0.08, 0.04, 0.02),
+    "still": (0, 0, 0),
+}
+LOSES: dict[str, Callable[[Seen, bool], bool]] = {
+    "of all": lambda seen, late: True,
+    "of what speaks for an effect": speaks_for,
+    "of what speaks against": lambda seen, late: not speaks_for(seen, late),
+}
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+# A row a respondent: its name ("mirror-": asked in mirror studies; "pilot-": in pilots), family,
+# account, what it does, what adds up, and where they are not the usual ones: the curve, the SDs,
+# and the share of its answers that can't be read.
+TABLE = """
+Cells differ by chance alone.
+coin-50 | coins | nothing | half are late | 0
+coin-5 | coins | nothing | 5% are late | -2.94
+coin-wide | coins | nothing | half; bulletins, cells and sentences differ much | 0 | | wide
+deterministic | deterministic | nothing | one act for a bulletin and an order of labels | 1 act_of_bulletin | threshold | still
+lottery | lotteries | nothing | one act for a cell and a wording | 1 act_of_wording | threshold | still
+hash | hash | nothing | one act for a prompt, by its hash | 1 act_of_text | threshold | still
+drift | drift | nothing | from 80% to 20% in the course of a study | 1.4 - 1.46 asked
+skewed | skewed units | nothing | a fifth of bulletins carries what the others balance | 0.5 + 0.05 both - 0.25 both rare | within | still
+pilot-coin-50 | coins | nothing | half are late | 0
+pilot-coin-5 | coins | nothing | 5% are late | -2.94
+pilot-lottery | lotteries | nothing | one act for a cell and a wording | 1 act_of_wording | threshold | still
+
+It does not ask what the other had read.
+obedience | obedience | surface | does what symmetry and cue suggest | -0.5 + 2.5 both + 0.3 lever
+obedience-cue | obedience | surface | follows the cue alone | -0.4 + 2.4 C
+likeness | obedience | surface | likes whoever got the same | -0.4 + 2.4 S
+norms | norms | surface | does what is usual | -1 + 1.2 S + 1.5 C + 0.3 lever
+team | team reasoning | surface | does its part of what is best for both | -1.5 + 4.5 both + 2 lever
+length | length | surface | likes longer prompts | -39 + 0.1 length
+tone | tone | surface | shrinks from “not” | 6 - 1 nots
+desirability | desirability | surface | likes words of togetherness | -2.5 + 0.6 joint
+timing | timing | surface | follows the cue by each “today” | -1 + 2.5 both today
+urgency | urgency | surface | follows the cue by each word of haste | -1 + 0.8 both haste
+staleness | staleness | surface | follows the cue, less by each word of the past | -1 + 3.5 both - 0.5 both past
+control | control | surface | thinks that it moves its like, while nobody knows the entry | -1 + 3.5 both - 3.5 both known + 1.5 lever
+
+The word, the letter, the place.
+label-words | label × cell | labels | reasons where labels are words | -0.4 + 3.4 same words
+label-letters | label × cell | labels | reasons where labels are letters | -0.4 + 3.4 same - 3.4 same words
+label-more | label × cell | labels | reasons, and more where labels are words | -0.4 + 1.2 same + 2 same words
+label-first | label × cell | labels | reasons where the late act stands first | -0.4 + 3.4 same late_first
+label-a | label × cell | labels | reasons where the late act is option A | -0.4 + 3.4 same late_a
+
+What can't be read makes the effect.
+loses-15 | missing not at random | missing | a coin that loses what speaks against an effect | 0 | | | 0.15 of what speaks against
+loses-30 | missing not at random | missing | the same | 0 | | | 0.3 of what speaks against
+damps-15 | missing not at random | missing | a coin that loses what speaks for an effect | 0 | | | 0.15 of what speaks for an effect
+damps-30 | missing not at random | missing | the same | 0 | | | 0.3 of what speaks for an effect
+
+The surer of the other, the more it cooperates.
+linear | conditional cooperators | conditional | in proportion to what it expects | 0.9 belief + 0.1 lever | within | closer
+logistic | conditional cooperators | conditional | rising with what it expects | -3.5 + 6 belief + 1 lever
+threshold | conditional cooperators | conditional | where it expects enough | -3 + 5 belief + 1 lever | threshold
+hopeful | conditional cooperators | conditional | expects more of who has not read the notice | -3.5 + 6 belief_hopeful + 1 lever
+wary | conditional cooperators | conditional | expects little of who has not read the notice | -4 + 7 belief_wary + 1 lever
+kindness | kindness | conditional | thanks for an entry that is kind, or may be | -1 + 1.2 both + 1.5 known + 1.2 record + 1 lever
+reciprocity | reciprocity | conditional | answers a known entry, and hopes of its like | -0.8 + 2.4 both + 2.8 known + 2 record - 2.4 both known + 1 lever
+norms-people | norms | conditional | owes it to who is like it, or was late | -1 + 1.5 both + 1.5 known + 1.5 record
+team-assured | team reasoning | conditional | does its part where the other's is assured | -1.5 + 3 both + 2 known + 2 record + 2 lever
+payoffs-neutral | expected payoffs | conditional | likes both, and weighs outcomes by what it expects | 1 + 3 both + 1 prospect
+payoffs-averse | expected payoffs | conditional | the same, averse to risk | 1 + 3 both + 1 prospect_averse
+payoffs-seeking | expected payoffs | conditional | the same, seeking risk | 1 + 3 both + 1 prospect_seeking
+
+A sum through a rising curve.
+sum-logit | sums | adding_up | through a logistic curve | -1 + 1.5 S + 1.5 C - 1 unread - 1 known + 1 lever
+sum-drop | sums | adding_up | unread and known entries weigh much | -1 + 2 S + 2 C - 5 unread - 5 known - 4 record + 3 lever
+sum-threshold | sums | adding_up | through a threshold | -1 + 0.8 S + 0.8 C - 1 unread + 0.5 known + 2.5 lever | threshold
+sum-hill | sums | adding_up | through a Hill curve | -1 + 1.5 S + 1.5 C - 1 unread - 1 known + 2 lever | hill
+sum-lapses | sums | adding_up | steep, with 10% lapses | -4 + 4 S + 4 C - 6 unread - 6 known + 7 lever | slips
+sum-floors | sums | adding_up | in three steps | -1 + 1.5 S + 1.5 C - 2 unread - 2 known + 2.5 lever | steps
+sum-base | sums | adding_up | from a base of 2% | -4 + 3 S + 3 C - 5 unread - 5 known + 4.2 lever
+sum-mixture | sums | adding_up | bulletins have one of two bases | -2.5 + 3.5 kind + 1.5 S + 1.5 C - 3 unread - 3 known + 2 lever
+sum-random | sums | adding_up | weights and steps drawn for each study | 1 random_sum | within | still
+
+Open by construction, or denied the highest word.
+moot | always open | open | finds likeness moot where the notice is unread, or the entry known | -1 + 4 same + 1.5 lever
+disbelief | always open | open | believes neither record nor known entry | -4 + 8 belief_doubting + 1.5 lever
+opportunist | always open | open | exploits whoever is sure | -3 + 6 belief_exploiting - 6 known + 1 lever
+team-quarter | always open | open | does its part; a quarter of that survives publicity | -1.5 + 4.5 both - 3.4 both unread - 3.4 both known + 2 lever
+mixture | always open | open | one of two sums for a bulletin and a wording | -3 + 3 lever - 3 kind_within - 3 lever kind_within + 5 S kind_within + 5 C kind_within - 8 unread kind_within - 8 known kind_within
+lever-averse | always open | open | adds up, and shrinks from a raised outcome | 0 + 2 both - 1.5 unread - 1 known - 1 lever
+updateless | denied | open | half of likeness survives a known entry | -0.4 + 3.3 same + 1.65 both known + 1.7 lever
+one-boxer | denied | open | cooperates with its like, whatever they had read | -0.4 + 3.3 both + 1.7 lever
+
+Expects its own decision of a counterpart that decides on the same notice.
+reasoner-3-97 | reasoners | reasoner | 3 → 97% (methods: 100 / 100 / 100) | -3.476 + 6.952 same + 3.476 lever | | close
+reasoner-3-97-loses-5 | reasoners | reasoner | 3 → 97%, 5% missing (methods: 100 / 96 / 96) | -3.476 + 6.952 same + 3.476 lever | | close | 0.05 of all
+reasoner-40-95 | reasoners | reasoner | 40 → 95% (methods: 100 / 92 / 80) | -0.405 + 3.35 same + 1.136 lever
+reasoner-40-95-loses-1 | reasoners | reasoner | 40 → 95%, 1% missing | -0.405 + 3.35 same + 1.136 lever | | | 0.01 of all
+reasoner-40-95-loses-2 | reasoners | reasoner | 40 → 95%, 2% missing | -0.405 + 3.35 same + 1.136 lever | | | 0.02 of all
+reasoner-40-95-loses-3 | reasoners | reasoner | 40 → 95%, 3% missing | -0.405 + 3.35 same + 1.136 lever | | | 0.03 of all
+reasoner-40-95-loses-5 | reasoners | reasoner | 40 → 95%, 5% missing (methods: 100 / 95 / 25) | -0.405 + 3.35 same + 1.136 lever | | | 0.05 of all
+reasoner-40-80 | reasoners | reasoner | 40 → 80% (methods: 100 / 95 / 15) | -0.405 + 1.792 same + 0.811 lever
+reasoner-5-45 | reasoners | reasoner | 5 → 45% (methods: 100 / 96 / 51) | -2.944 + 2.744 same + 1.846 lever
+
+A mirror study.
+mirror-sharp | reasoners | reasoner | its act is evidence | 400 evidence
+mirror-noisy | reasoners | reasoner | its act is evidence, noisily | 20 evidence
+mirror-slips | reasoners | reasoner | sharp, with 10% slips | 400 evidence | slips
+mirror-doubts | reasoners | reasoner | sharp, half-believes the record | 200 evidence + 100 payoff - 100 apart
+mirror-half | reasoners | reasoner | sharp in half of the bulletins, else early | -6 + 6 kind + 400 evidence kind
+mirror-diagonal | always open | open | alike: which of two? unlike: which of two? | 6 diagonal
+mirror-number | number-likers | surface | late where the number is high | -14 + 20 alike
+mirror-enough | number-likers | surface | late where it is high enough | -300 + 400 alike
+mirror-mixed | number-likers | surface | likes the number in some bulletins, not in others | 4 - 8 kind - 8 alike + 16 alike kind
+mirror-adds | price-sensitive | adding_up | number and payoff add up | -40 + 40 alike + 40 payoff
+mirror-multiplies | price-sensitive | adding_up | number times payoff | -20 + 30 alike keen
+mirror-price | price-sensitive | adding_up | late where that is best for both | -4 + 20 payoff
+mirror-late | misreaders | conditional | takes N alike for N late; late where that is cheap | 6 - 40 price
+mirror-dilemma | misreaders | conditional | reads the exchanged lines as usual | -268 + 400 alike
+mirror-causal | causal | nothing | early dominates | -6
+mirror-causal-slips | causal | nothing | early dominates, with 10% slips | -9 | slips
+mirror-anchor | anchors | surface | follows the first number | -4 + 8 told_first
+mirror-class | anchors | surface | trusts the class with the higher number | -4 + 8 higher
+mirror-position | position | labels | takes the first option | -2 + 4 late_first
+"""
 
 
 class Member(NamedTuple):
-    """`missing`: the share of answers with this act that can't be read. `term` is None where a
-    user's own function answers."""
+    """A row of the table. Of a user's own respondent its function answers."""
 
+    name: str
     family: str
     account: str
     what: str
-    term: Term | None = None
-    link: Link = logistic
-    sds: tuple[float, float, float] = SDS
-    missing: Callable[[Case, bool], float] | None = None
-    centre: bool = False
+    formula: str = ""
+    curve: str = ""
+    spread: str = ""
+    lost: str = "0 of all"
+
+    @property
+    def design(self) -> str:
+        """The study in which it is asked."""
+        first = self.name.partition("-")[0]
+        return {"mirror": "mirror", "pilot": "2x2"}.get(first, "mechanism")
 
 
-SUMS = {
-    "drop": adds(-1, S=2, C=2, earlier=-5, known=-5, lever=3),
-    "even": adds(-1, S=0.9, C=0.9, earlier=-0.8, known=-0.8, lever=1.8),
-    "likeness": adds(-1, S=1.5, C=1.5, earlier=-1, known=-1, lever=1),
-    "lever": adds(-1, S=0.8, C=0.8, earlier=-1, known=0.5, lever=2.5),
-}
-# link, base, weight of what it expects
-CONDITIONAL = {
-    "logistic": (logistic, -3.5, 6),
-    "linear": (lambda u: within(u / 10), 0, 9),
-    "threshold": (step, -3, 5),
-}
-LABELS: dict[str, Callable[[Cues], bool]] = {
-    "words": lambda cues: cues.cooperative.isupper(),
-    "letters": lambda cues: not cues.cooperative.isupper(),
-    "the-act-first": lambda cues: cues.first == cues.cooperative,
-    "option-a": lambda cues: cues.cooperative == "Option A",
-}
-LOSSES = {
-    "flatters": (0.3, "HPn", "LAn"),
-    "flatters-little": (0.15, "HPn", "LAn"),
-    "flatters-all": (0.18, "HPn Me", "LAn HPe HPk Mn"),
-    "damps": (0.3, "LAn", "HPn"),
-    "damps-little": (0.15, "LAn", "HPn"),
-}
-SPREADS = (SDS, (0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1))
-STILL, RARE = (0, 0, 0), NORMAL.inv_cdf(0.8)
+def members() -> Iterator[Member]:
+    for line in TABLE.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) > 1:
+            yield Member(*cells)
 
 
-def random_sum(number: int) -> tuple:
-    """Its curve: straight lines between rising heights at −6, −4 … 6."""
-    rng = random.Random(f"sum {number}")
-    weights = {
-        name: rng.gauss(0, 2) for name in ("S", "C", "earlier", "known", "lever")
-    }
-    base, power = rng.uniform(-4, 2), rng.choice((1, 4))
-    heights = sorted(rng.random() ** power for _ in range(7))
-
-    def curve(u: float) -> float:
-        at, part = divmod(min(max((u + 6) / 2, 0), 5.999999), 1)
-        return heights[int(at)] + part * (heights[int(at) + 1] - heights[int(at)])
-
-    return adds(base, **weights), curve
+MEMBERS = {member.name: member for member in members()}
 
 
-def expecting(curve: str, usual: float, more: float = 0) -> tuple:
-    link, base, weight = CONDITIONAL[curve]
-    return expects(base, weight, usual / 100, more / 100), link
+# --- answering -----------------------------------------------------------------------------------
 
 
-def weighing(power: float) -> Callable[..., tuple]:
-    return lambda obeys, expected: (
-        payoffs(power, obeys, expected[0] / 100, expected[1] / 100),
-    )
-
-
-def label(where: str) -> tuple:
-    agent = reasoner(0.4, 0.95)
-    return (lambda case: agent(case) if LABELS[where](case.cues) else logit(0.4),)
-
-
-def skewed(size: int) -> tuple:
-    """Points of probability, so that they balance on the contrast's scale."""
-    return (
-        lambda case: (
-            0.5
-            + size
-            / 100
-            * case.both
-            * (1 if case.luck(("rare", case.cues.bulletin)) < RARE else -4)
-        ),
-        within,
-        STILL,
-    )
-
-
-def lottery(*keys: str) -> tuple:
-    return (
-        lambda case: case.luck((case[3:], *(getattr(case.cues, key) for key in keys))),
-        step,
-        STILL,
-    )
-
-
-# Families of named members, through the logistic curve: account, {name: what it weighs}.
-NAMED: dict[str, tuple[str, dict[str, Term]]] = {
-    "kindness": (
-        "conditional",
-        {
-            "kindness": adds(-1, both=1.2, known=1.5, earlier=0.5, lever=1),
-            "kindness-strong": adds(-1.5, both=2, known=4, earlier=1, lever=1),
-        },
-    ),
-    "reciprocity": (
-        "conditional",
-        {
-            "reciprocity": adds(-0.8, both=2.4, known=2.8, posted=-2.4, lever=1),
-            "reciprocity-hopeful": adds(-0.8, same=2.8, known=3.3),
-        },
-    ),
-    "norms": ("blind", {"norms": adds(-1, S=1.2, C=1.5, lever=0.3)}),
-    "norms toward people": (
-        "conditional",
-        {"norms-people": adds(-1, both=1.5, known=1.5, earlier=0.7)},
-    ),
-    "team reasoning": ("blind", {"team": adds(-1.5, both=4.5, lever=2)}),
-    "team reasoning, assured": (
-        "conditional",
-        {"team-assured": adds(-1.5, both=3, known=2, lever=2)},
-    ),
-    "obedience": (
-        "blind",
-        {
-            "obedience": adds(-0.5, both=2.5, lever=0.3),
-            "obedience-full": adds(-3.5, both=7),
-            "obedience-cue": adds(-0.4, C=2.4),
-            "obedience-likeness": adds(-0.4, S=2.4),
-        },
-    ),
-    "posted entries": (
-        "conditional",
-        {
-            "posted-averse": expects(-3.5, 6, 0.3, averse=3),
-            "posted-exploiting": expects(-3, 6, 0.3, averse=6),
-        },
-    ),
-    "partly updateless": (
-        OPEN,
-        {"updateless": adds(-0.4, same=3.3, posted=1.65, lever=1.7)},
-    ),
-    "known entries land on neither": (
-        OPEN,
-        {
-            "averse-on-neither": expects(-2.2, 6, 0.3, earlier=0, averse=4.2),
-            "averse-on-neither-strong": expects(
-                -3.1, 9, 0.3, 0, 0.5, 0.1, averse=6.3, lever=1.5
-            ),
-        },
-    ),
-    "mixtures of two sums": (
-        OPEN,
-        {
-            f"mixture-by-{'-and-'.join(keys)}": either(
-                adds(-6, S=5, C=5, earlier=-8, known=-8), adds(-3, lever=3), *keys
-            )
-            for keys in (("bulletin", "wording"), ("bulletin",))
-        },
-    ),
-}
-# Families on a grid. Family: account, what its members do, the start of their names, the grid (its
-# first point is the centre), what makes term, link, SDs, and what goes missing, of a point.
-GRIDS: dict[str, tuple[str, str, str, Iterable[tuple], Callable[..., tuple]]] = {
-    **{
-        f"sums, {curve}": (
-            "adding_up",
-            "a weighted sum through this curve",
-            f"sum-{curve}",
-            product(SUMS),
-            lambda name, link=link: (SUMS[name], link),
-        )
-        for curve, link in CURVES.items()
-    },
-    "sums, mixture of bulletins": (
-        "adding_up",
-        "two bases",
-        "sum-mixture",
-        product(SUMS),
-        lambda name: (
-            either(SUMS[name], lambda case: SUMS[name](case) + 3, "bulletin"),
-        ),
-    ),
-    "random sums": (
-        "adding_up",
-        "random weights and rising curve",
-        "random-sum",
-        product(range(200)),
-        random_sum,
-    ),
-    **{
-        f"conditional, {curve}": (
-            "conditional",
-            "expects this share by itself",
-            f"conditional-{curve}",
-            product((30, 10, 50)),
-            partial(expecting, curve),
-        )
-        for curve in CONDITIONAL
-    },
-    "conditional, optimistic": (
-        "conditional",
-        "expects this much more of earlier filers",
-        "optimistic",
-        product(CONDITIONAL, (30,), (20, 40)),
-        expecting,
-    ),
-    **{
-        f"expected payoffs, {taste}": (
-            account,
-            "obeys, and weighs outcomes by what it expects of present and earlier filers",
-            f"payoffs-{taste}",
-            product((2, 4), ((30, 70), (50, 90), (10, 90))),
-            weighing(power),
-        )
-        for taste, account, power in (
-            ("neutral", "conditional", 1),
-            ("averse", "conditional", 0.7),
-            ("seeking", OPEN, 1.5),
-            ("strongly-seeking", OPEN, 3),
-        )
-    },
-    **{
-        what: (
-            "blind",
-            "counts it in the whole prompt",
-            what,
-            product((1, 2)),
-            lambda times, what=what: (lambda case: times * counted(case.text, what),),
-        )
-        for what in COUNTED
-    },
-    "label × cell": (
-        "labels",
-        "reasons with these labels alone",
-        "label",
-        product(LABELS),
-        label,
-    ),
-    "missing not at random": (
-        "missing",
-        "a coin that loses acts",
-        "missing",
-        product(LOSSES),
-        lambda name: (adds(0), logistic, SDS, lost(*LOSSES[name])),
-    ),
-    "lotteries": (
-        "nothing",
-        "the same act in each cell of these",
-        "lottery",
-        (("wording",), ("bulletin",), ("wording", "bulletin")),
-        lottery,
-    ),
-    "deterministic": (
-        "nothing",
-        "the same act in each cell and order of a bulletin",
-        "lottery",
-        (("bulletin", "first"),),
-        lottery,
-    ),
-    "hash of the prompt": (
-        "nothing",
-        "the same act for the same prompt",
-        "hash",
-        ((),),
-        lambda: (lambda case: case.luck((case.text,)), step, STILL),
-    ),
-    **{
-        f"coins, {share}%": (
-            "nothing",
-            "its SDs in its name",
-            f"coin-{share}",
-            SPREADS,
-            lambda *sds, share=share: (adds(logit(share / 100)), logistic, sds),
-        )
-        for share in (50, 2, 5, 20, 80)
-    },
-    "skewed units": (
-        "nothing",
-        "a fifth of bulletins carries what the others balance",
-        "skewed",
-        product((5, 10)),
-        skewed,
-    ),
-    "doubts known entries": (
-        OPEN,
-        "believes one in three, cooperates as it expects",
-        "doubts-known",
-        product(("linear", "logistic")),
-        lambda curve: (
-            expects(
-                *{"linear": (0, 10), "logistic": (-4, 8)}[curve],
-                1 / 3,
-                0,
-                0.6,
-                0.5,
-                1 / 3,
-                lever=1.5,
-            ),
-            CONDITIONAL[curve][0],
-        ),
-    ),
-    **{
-        f"reasoners, {low} → {high}%": (
-            REASONER,
-            "expects its own decision of present filers",
-            "reasoner",
-            ((low, high),),
-            lambda low, high: (
-                reasoner(low / 100, high / 100),
-                logistic,
-                (0.3, 0.1, 0.25) if low == 3 else SDS,
-            ),
-        )
-        for low, high in ((3, 97), (40, 95), (40, 80), (40, 70), (5, 25), (40, 60))
-    },
-    **{
-        family: (
-            account,
-            family,
-            "",
-            product(terms),
-            lambda name, terms=terms: (terms[name],),
-        )
-        for family, (account, terms) in NAMED.items()
-    },
-}
-# log-odds more, SDs: where a family's centre stands too, of families whose account is closed
-ELSEWHERE = {
-    "low": (-3, SDS),
-    "high": (2, SDS),
-    "still": (0, STILL),
-    "wide": (0, (1, 1, 1)),
-}
-
-
-def everybody() -> Iterator[tuple[str, Member]]:
-    for family, (account, what, start, grid, make) in GRIDS.items():
-        centre = family != "random sums"
-        for point in grid:
-            name = re.sub(r"[^a-z0-9.]+", "-", f"{start} {point}".lower()).strip("-")
-            member = Member(family, account, what, *make(*point))
-            yield name, member._replace(centre=centre)
-            if centre and account not in ("nothing", OPEN, REASONER):
-                for where, (more, sds) in ELSEWHERE.items():
-                    yield (
-                        f"{name}-{where}",
-                        member._replace(
-                            what=f"{what}; {more:+} log-odds, SDs {sds}",
-                            sds=sds,
-                            term=lambda case, term=member.term, more=more: (
-                                term(case) + more
-                            ),
-                        ),
-                    )
-            centre = False
-
-
-POPULATIONS: dict[str, Member] = dict(everybody())
-
-
-# --- answering ---------------------------------------------------------------------------------
-
-
-def respondent(name: str) -> Respond:
+def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
     """A member as a provider asks it; `rng.root` is the study's seed."""
-    member = POPULATIONS[name]
-    beliefs = Beliefs(diagnostic=60 if member.account == REASONER else 0)
+    decide, study = deciding(MEMBERS[name]), Study()
 
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
-        if request.stage == probes.STAGE:
-            return answer_probe(beliefs, request, rng), "stop"
-        case = Case(luck_of(rng.root, name), *reading(request.user))
-        cooperates = rng.random() < member.link(
-            member.term(case) + shift(case, member.sds)
-        )
-        if member.missing and rng.random() < member.missing(case, cooperates):
+        nonlocal study
+        if study.seed != (rng.root, name):
+            study = Study(rng.root, name)
+        cues = read_cues(request.user)
+        late = decide(Seen(request.user, cues, study), rng)
+        if late is None:
             return "We are still weighing this with counsel.", "stop"
-        return (
-            f"Decision: {case.cues.cooperative if cooperates else case.cues.other}",
-            "stop",
-        )
+        return f"Decision: {cues.cooperative if late else cues.other}", "stop"
 
     return respond
 
 
-# --- power: how often a mechanism study finds what is there ------------------------------------
+def deciding(member: Member) -> Callable[[Seen, random.Random], int | None]:
+    """What it decides in a prompt: 1 for late, 0 for early, None where it can't be read."""
+    total, curve = added_up(member.formula), CURVES[member.curve]
+    spread = SPREADS[member.spread]
+    share, _, which = member.lost.partition(" ")
+    lost, loses = float(share), LOSES[which]
+
+    def decide(seen: Seen, rng: random.Random) -> int | None:
+        seen.study.asked += 1
+        late = rng.random() < curve(total(seen) + shift(seen, spread))
+        if loses(seen, late) and rng.random() < lost:
+            return None
+        return int(late)
+
+    return decide
+
+
+def added_up(formula: str) -> Quantity:
+    """Of "-1 + 2 S kind": the sum of its terms, each a number times the quantities after it."""
+    terms = []
+    for term in formula.replace("- ", "+ -").split(" + "):
+        number, *names = term.split()
+        terms.append((float(number), [QUANTITIES[name] for name in names]))
+
+    def total(seen: Seen) -> float:
+        value = 0.0
+        for weight, quantities in terms:
+            value += weight * math.prod([quantity(seen) for quantity in quantities])
+        return value
+
+    return total
+
+
+def shift(seen: Seen, spread: tuple[float, float, float]) -> float:
+    """What the bulletin, its cell and the sentences add."""
+    bulletin, cell, sentence = spread
+    added = bulletin * seen.luck("all", "bulletin")
+    added += cell * seen.study.luck(seen.cell, seen.cues.bulletin)
+    for said in ("S", "C", "entry", "record"):
+        added += sentence * seen.luck(said, "wording", said)
+    return added
+
+
+# --- power: how often a mechanism study finds what is there --------------------------------------
 
 WORDINGS = 12
-EFFECTS = ((0.40, 0.95), (0.40, 0.80), (0.40, 0.60))
+EFFECTS = ((0.03, 0.97), (0.40, 0.95), (0.40, 0.80))
+
+
+def reasoner(low: float, high: float) -> str:
+    """Late in `low` of cases, in `high` of those with symmetry and cue and the same notice; the
+    lever brings it half the way."""
+    base, top, middle = map(logit, (low, high, (low + high) / 2))
+    return f"{base} + {top - base} same + {middle - base} lever"
 
 
 def power(
     low: float,
     high: float,
     bulletins: int,
-    blocks: int,
+    runs: int,
     models: int = 1,
-    samples: int = 30,
-    seed: int = 0,
+    missing: float = 0.0,
+    samples: int = 20,
 ) -> dict[str, float]:
-    """{word: share of studies in which a model earns it, or a higher one}."""
-    cells, term, ranks = DESIGNS["mechanism"].cells, reasoner(low, high), []
-    for sample in range(samples):
-        luck, rng, answers = (
-            luck_of(seed, sample),
-            random.Random(f"{seed} {sample}"),
-            {},
+    """{word: share of studies in which a model earns it, or a higher one}. `missing`: the share of
+    answers that can't be read."""
+    decide = deciding(
+        Member(
+            "",
+            "",
+            REASONER,
+            "",
+            reasoner(low, high),
+            lost=f"{missing} of all",
         )
-        for (b, _), (at, scheme, order) in balanced(
-            bulletins, blocks, WORDINGS
-        ).items():
-            for cell in cells:
-                raised = LEVERS[DEFAULT_LEVER - 1] if cell.lever else 0
-                cues = Cues(
-                    cell.S,
-                    cell.C,
-                    "low",
-                    cell.entry,
-                    "standard",
-                    at,
-                    raised,
-                    (),
-                    "",
-                    f"b{b:02d}",
-                    True,
-                )
-                case = Case(luck, cues, "", *levels(cues))
-                add(
-                    answers,
-                    Slot(f"b{b:02d}", at, cell.name, "low", "m", scheme, order),
-                    int(rng.random() < logistic(term(case) + shift(case, SDS))),
-                )
-        part = part_of(answers, [cell.name for cell in cells], 1 - ALPHA / models, True)
+    )
+    prompts = list(prompts_of(bulletins, runs))
+    cells = [cell.name for cell in DESIGNS["mechanism"].cells]
+    ranks = []
+    for sample in range(samples):
+        study, rng = Study(sample), random.Random(sample)
+        answers: dict = {}
+        for slot, cues in prompts:
+            add(answers, slot, decide(Seen("", cues, study), rng))
+        part = part_of(answers, cells, 1 - ALPHA / models, True)
         ranks.append(WORDS.index(word(part)[0]))
-    return {
-        name: sum(rank >= WORDS.index(name) for rank in ranks) / samples
-        for name in (DECIDER, CORRELATION)
-    }
+    earned = {}
+    for rank in range(2, len(WORDS)):
+        reached = sum(found >= rank for found in ranks)
+        earned[WORDS[rank]] = reached / samples
+    return earned
+
+
+def prompts_of(bulletins: int, runs: int) -> Iterator[tuple[Slot, Cues]]:
+    """The prompts of a mechanism study of one model, without their texts."""
+    for (place, _), (wording, *label) in balanced(bulletins, runs, WORDINGS).items():
+        there = Cues(wording=wording, bulletin=f"b{place:02d}")
+        for cell in DESIGNS["mechanism"].cells:
+            raised = (0.0, *LEVERS)[cell.lever]
+            said = {"entry": cell.entry, "record": cell.record, "lever": raised}
+            slot = Slot(there.bulletin, wording, cell.name, "omit", "m", *label)
+            yield slot, there._replace(S=cell.S, C=cell.C, **said)

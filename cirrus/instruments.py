@@ -18,6 +18,7 @@ from cirrus.ask.bulletins import (
     Domain,
     Source,
     cooperative_word,
+    is_older,
     load_domain,
     read_text,
 )
@@ -31,7 +32,7 @@ from cirrus.judge.oneshot import UNASKED, analyse
 from cirrus.judge.rows import PLAN_FILE, Study, plan_file, read_study
 from cirrus.markers import ratings
 from cirrus.reports.pilot import files as report_files
-from common import COMPLETE, Stop, UsageError, cli, session
+from common import COMPLETE, Older, Stop, UsageError, cli, session
 from common.artifacts import (
     canonical_json,
     csv_bytes,
@@ -74,6 +75,15 @@ def _loaded(name: str, texts: tuple[tuple[str, str], ...]) -> Domain:
     return load_domain(name, dict(texts))
 
 
+def check_age(origin: Origin) -> None:
+    """Older where a run's kept texts are from before bulletins had situations."""
+    if is_older(origin.prompts):
+        raise Older(
+            "asked with the texts of an earlier version: its files stand as they were made, "
+            "and today's rule does not judge them; ask again for a study of today"
+        )
+
+
 # --- pilot -------------------------------------------------------------------------------------
 
 # The text of an answer stays out: a spreadsheet would run a cell that begins with "=".
@@ -110,6 +120,7 @@ CSV_FIELDS = (
 def pilot(origin: Origin) -> Instrument:
     """A run of run_pilot.py."""
     study, config = origin.identity, origin.identity["config"]
+    check_age(origin)
     domain = domain_of(config.get("domain", oneshot.DOMAIN), origin.prompts)
 
     def deal() -> list[list[oneshot.Trial]]:
@@ -307,6 +318,7 @@ def _flat(row: Mapping) -> dict[str, Any]:
 def tournament(origin: Origin) -> Instrument:
     """A run of run_tournament.py."""
     study = origin.identity
+    check_age(origin)
     domain = cache(lambda: domain_of(study["config"]["domain"], origin.prompts))
     dealt = cache(lambda: design(domain(), study["config"]))
 

@@ -51,6 +51,10 @@ class UsageError(Stop):
     code = USAGE
 
 
+class Older(UsageError):
+    """A run of an earlier version, which today's code can neither ask nor judge again."""
+
+
 class Incomplete(Stop):
     """Work is left that the same command will do."""
 

@@ -13,8 +13,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import VERSION, UsageError
-from common.artifacts import content_of, first_difference, json_file, regular
+from common import VERSION, Older, UsageError
+from common.artifacts import (
+    content_of,
+    first_difference,
+    json_file,
+    merkle_root,
+    regular,
+    sha256,
+)
 from common.journal import JOURNALS, Answers, entries, journal_file, json_sha256
 from common.runs import (
     PROMPTS,
@@ -227,7 +234,7 @@ def _judged(folder: Folder, readers: Sequence[Reader]) -> Verdict | None:
     if not (contents or problems or strays or notes):
         return None
     return verdict._replace(
-        files=len(made - {MANIFEST, PROMPTS}),
+        files=len(made - {MANIFEST, PROMPTS}) or verdict.files,
         problems=problems,
         strays=strays,
         notes=notes,
@@ -301,7 +308,10 @@ def runs(instruments: Instruments) -> Reader:
 
 def _run(folder: Folder, instruments: Instruments) -> Content:
     manifest = read_manifest(folder.path)
-    run, answers = read_run(folder.path, manifest, instruments)
+    try:
+        run, answers = read_run(folder.path, manifest, instruments)
+    except Older as older:
+        return _as_it_stands(folder, manifest, str(older))
     made, unproven = derived(run.instrument, answers), manifest["unproven"]
     again, problems = manifest_of(run, answers, made, unproven), answers.problems()
     files, given = dict(made.files), {JOURNALS[1]}
@@ -334,6 +344,44 @@ def _run(folder: Folder, instruments: Instruments) -> Content:
     return Content(verdict, files, given)
 
 
+def _as_it_stands(folder: Folder, manifest: Mapping, why: str) -> Content:
+    """An older run: its journal holds together, and its files are those of its manifest."""
+    identity, unproven = manifest["identity"], manifest["unproven"]
+    known = known_of(identity, unproven)
+    answers = Answers(journal_file(folder.path), identity, known)
+    problems = [f"journal: {line}" for line in answers.wrong]
+    if merkle_root(answers.leaves()) != manifest["merkle_root"]:
+        problems.append(f"{MANIFEST}: merkle_root: not that of the journal's answers")
+    if answers.head_sha256 != manifest["journal"]["head_sha256"]:
+        problems.append(f"{MANIFEST}: journal: not the head of this journal")
+    for name, digest in manifest["files"].items():
+        if name in folder.names and _said_sha256(folder.path / name) != digest:
+            problems.append(f"{name}: not the file that the manifest lists; {RESTORE}")
+        elif name not in folder.names:
+            problems.append(f"{name}: gone; {RESTORE}")
+    verdict = Verdict(
+        str(folder.path),
+        manifest["artifact"],
+        manifest["state"],
+        answers.simulated,
+        files=len(manifest["files"]),
+        attempts=answers.attempts,
+        head_sha256=answers.head_sha256,
+        problems=problems[:SHOWN],
+        notes=[why],
+        root=manifest["merkle_root"],
+        unproven=sorted(unproven),
+    )
+    given = {MANIFEST, PROMPTS, *JOURNALS, *manifest["files"]}
+    return Content(verdict, {}, given)
+
+
+def _said_sha256(path: Path) -> str:
+    """Of what a file says: of a packed one, of its text."""
+    with regular(path) as file:
+        return sha256(file.read())
+
+
 def read_run(
     folder: Path, manifest: Mapping, instruments: Instruments
 ) -> tuple[Run, Answers]:
@@ -357,7 +405,10 @@ def derive_again(
     """Files and manifest of a run again, from its manifest and journal alone; UsageError where
     journal and design are not of one study."""
     manifest = read_manifest(folder)
-    run, answers = read_run(folder, manifest, instruments)
+    try:
+        run, answers = read_run(folder, manifest, instruments)
+    except Older as older:
+        raise UsageError(f"{folder}: {older}") from None
     made = derived(run.instrument, answers)
     for problem in answers.problems():
         raise UsageError(f"{folder}: {problem}; --verify lists all")

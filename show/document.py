@@ -160,7 +160,7 @@ class Document(NamedTuple):
     `stamps`: SIMULATED, INCOMPLETE and their like, a sentence each. `gist`: what stands above the
     sections. `verdicts`: the table of the gist that stands below the answer, in a terminal too.
     `alarms`: what is said before anything else, a sentence each, two of them in a terminal.
-    `note`: what a terminal shows of the question.
+    `note`: what a terminal shows of the question, and `last` what it ends with.
     """
 
     title: str
@@ -175,6 +175,7 @@ class Document(NamedTuple):
     verdicts: Table | None = None
     alarms: Sequence[str] = ()
     note: str = ""
+    last: str = ""
 
 
 def words_of(line: Line) -> str:
@@ -275,11 +276,18 @@ def terminal(report: Document, most: int = LINES) -> str:
     """Stamps, answer and verdicts in at most so many lines. A script adds what to open."""
     lines = []
     for words in (*report.alarms[:2], *report.stamps, report.answer, report.note):
-        lines += textwrap.wrap(inline(words), WIDTH, break_on_hyphens=False)
-    lines += _aligned(report.verdicts) if report.verdicts else []
-    return "\n".join(
-        lines if len(lines) <= most else [*lines[: most - 1], "… more on the page"]
-    )
+        lines += _wrapped(words)
+    if report.verdicts:
+        lines += _aligned(report.verdicts)
+    last = _wrapped(report.last)
+    room = most - len(last)
+    if len(lines) > room:
+        lines[room - 1 :] = ["… more on the page"]
+    return "\n".join([*lines, *last])
+
+
+def _wrapped(words: str) -> list[str]:
+    return textwrap.wrap(inline(words), WIDTH, break_on_hyphens=False)
 
 
 def _aligned(table: Table) -> Iterator[str]:

@@ -20,7 +20,7 @@ from show import document as doc
 from show import figures, plots
 from show.figures import visible
 
-MOST_COLUMNS = 7  # of a table that needs no scrolling at 1280 px
+MOST_COLUMNS = 6  # of a table that needs no scrolling at 1280 px
 UNBROKEN = 5  # columns whose heads have room for whole names
 # An interval; a short word with hyphens, such as a respondent's name.
 WHOLE = re.compile(

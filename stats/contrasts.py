@@ -7,7 +7,7 @@ What decides over several contrasts stands below.
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from operator import itemgetter
+from operator import attrgetter
 from typing import NamedTuple
 
 from .distributions import normal_quantile, t_quantile
@@ -18,9 +18,8 @@ Cell = Hashable
 Pair = tuple[Hashable, Hashable]  # bulletin, wording
 Tally = dict[Pair, dict[Cell, Count]]
 Weights = Mapping[Cell, float]
-Blocks = Mapping[
-    Hashable, list[Count]
-]  # the counts of each weighted cell, by pair or unit
+# The counts of each weighted cell, by pair or unit.
+Blocks = Mapping[Hashable, list[Count]]
 
 BULLETIN, WORDING = 0, 1  # of a pair
 NO_UNIT = "no bulletin has an outcome in every cell"
@@ -40,20 +39,20 @@ def tally(rows: Iterable[tuple[Pair, Cell, float | None]]) -> Tally:
     outcomes: dict[Pair, dict[Cell, list]] = {}
     for pair, cell, outcome in rows:
         outcomes.setdefault(pair, {}).setdefault(cell, []).append(outcome)
-    return {
-        pair: {cell: _count(values, pair, cell) for cell, values in cells.items()}
-        for pair, cells in outcomes.items()
-    }
+    counts: Tally = {}
+    for pair, cells in outcomes.items():
+        counts[pair] = {cell: _count(some, pair, cell) for cell, some in cells.items()}
+    return counts
 
 
 def _count(outcomes: list[float | None], pair: Pair, cell: Cell) -> Count:
     read = [value for value in outcomes if value is not None]
-    for value in set(read):
+    kinds = set(read)
+    for value in kinds:
         if not 0 <= value <= 1:
-            raise ValueError(
-                f"outcome: {value!r} of {pair!r} in {cell!r} is not from 0 to 1"
-            )
-    total = read.count(1) if set(read) <= {0, 1} else math.fsum(read)
+            told = f"{value!r} of {pair!r} in {cell!r}"
+            raise ValueError(f"outcome: {told} is not from 0 to 1")
+    total = read.count(1) if kinds <= {0, 1} else math.fsum(read)
     return Count(total, len(read), len(outcomes) - len(read))
 
 
@@ -63,19 +62,18 @@ def counted_against(counts: Tally, weights: Weights) -> Tally:
     against: Tally = {pair: {} for pair in counts}
     for pair, cells in counts.items():
         for cell, weight in weights.items():
-            if cell in cells:
-                k, n, missing = count = cells[cell]
-                against[pair][cell] = (
-                    Count(k + missing * (weight < 0), n + missing, 0)
-                    if missing
-                    else count
-                )
+            if cell not in cells:
+                continue
+            count = cells[cell]
+            if count.missing:
+                k, n, missing = count
+                added = missing if weight < 0 else 0
+                count = Count(k + added, n + missing, 0)
+            against[pair][cell] = count
     return against
 
 
-def contrast(
-    counts: Tally, weights: Weights, level: float = 0.95, bulletins_alone: bool = False
-) -> UnitContrast:
+def contrast(counts: Tally, weights: Weights, level: float = 0.95) -> UnitContrast:
     """Σ weight × share over the cells, averaged over the bulletins that have an outcome in each.
 
     Interval: value ± t × se, se² the variance of the mean over bulletins and wordings; where these
@@ -83,8 +81,6 @@ def contrast(
     2011), with Satterthwaite's (1946) degrees of freedom. Where not, the wider of the two. Each
     limit reaches at least as far as the joined score intervals of the pooled cells (Newcombe 1998,
     method 10; for more cells Zou & Donner 2008), and never leaves the possible range.
-    `bulletins_alone`: Student's t over bulletins, without that reach, for a condition that
-    withholds a claim and must not hold because the interval is wide.
 
     Missing outcomes stay out of the value and its interval; `bounds` has the limits with each of
     them set against its side. ValueError for no weights, and for a level not between 0 and 1.
@@ -92,31 +88,46 @@ def contrast(
     check_level(level)
     if not weights:
         raise ValueError("weights: a contrast of no cells")
-    blocks = {
-        pair: [cells.get(cell, NOTHING) for cell in weights]
-        for pair, cells in counts.items()
-    }
+    result = _of_what_was_read(counts, weights, level)
+    if not _missing(counts, weights):
+        return result
+    opposite = {cell: -weight for cell, weight in weights.items()}
+    against = _of_what_was_read(counted_against(counts, weights), weights, level)
+    favouring = _of_what_was_read(counted_against(counts, opposite), weights, level)
+    return result._replace(bounds=Bounds(against.low, favouring.high))
+
+
+def _missing(counts: Tally, weights: Weights) -> bool:
+    for cells in counts.values():
+        for cell in weights:
+            if cell in cells and cells[cell].missing:
+                return True
+    return False
+
+
+def _of_what_was_read(counts: Tally, weights: Weights, level: float) -> UnitContrast:
+    """The contrast of the outcomes that are there."""
+    blocks = {}
+    for pair, cells in counts.items():
+        blocks[pair] = [cells.get(cell, NOTHING) for cell in weights]
     totals = _totals(blocks, BULLETIN)
     by_bulletin = _values(totals, weights)
-    used = {
-        pair: cells for pair, cells in blocks.items() if pair[BULLETIN] in by_bulletin
-    }
-    by_wording, units = _values(_totals(used, WORDING), weights), len(by_bulletin)
-    value = _rounded(math.fsum(by_bulletin.values()) / units) if units else None
-    low = high = se = df = limit_by = None
+    used = {pair: cells for pair, cells in blocks.items() if pair[0] in by_bulletin}
+    by_wording = _values(_totals(used, WORDING), weights)
+    units = len(by_bulletin)
+    value = low = high = se = df = limit_by = why = None
+    if not units:
+        why = NO_UNIT
+    else:
+        value = _rounded(math.fsum(by_bulletin.values()) / units)
+    if units == 1:
+        why = SINGLE_UNIT
     if units > 1:
-        spread = _spread(_variance(by_bulletin.values()), units - 1, "bulletins", level)
-        if not bulletins_alone and 2 <= len(by_wording) < len(used):
-            wordings = len(by_wording) - 1, "wordings", level
-            spread = _crossed(_values(used, weights), level) or max(
-                spread,
-                _spread(_variance(by_wording.values()), *wordings),
-                key=itemgetter(0),
-            )
-        pooled = [] if bulletins_alone else [totals[unit] for unit in by_bulletin]
-        low, high, limit_by = _limits(value, spread, weights, pooled, level)
+        spread = _over_units(used, by_bulletin, by_wording, weights, level)
         se, df = spread.se, spread.df
-    result = UnitContrast(
+        pooled = [totals[unit] for unit in by_bulletin]
+        low, high, limit_by = _limits(value, spread, weights, pooled, level)
+    return UnitContrast(
         value,
         low,
         high,
@@ -128,33 +139,28 @@ def contrast(
         len(by_wording),
         by_bulletin,
         by_wording,
-        bounds=Bounds(low, high),
-        why=None if units > 1 else SINGLE_UNIT if units else NO_UNIT,
+        Bounds(low, high),
+        why,
     )
-    if any(count.missing for cells in totals.values() for count in cells):
-        against, favouring = (
-            contrast(counted_against(counts, sides), weights, level, bulletins_alone)
-            for sides in (weights, {cell: -weight for cell, weight in weights.items()})
-        )
-        result = result._replace(bounds=Bounds(against.low, favouring.high))
-    return result
 
 
 # --- values by unit ------------------------------------------------------------------------------
 
 
-def _totals(blocks: Blocks, part: int) -> Blocks:
+def _totals(blocks: Blocks, part: int) -> dict[Hashable, list[Count]]:
     """The counts of each bulletin, or wording."""
     groups: dict[Hashable, list[list[Count]]] = {}
     for pair, cells in blocks.items():
         groups.setdefault(pair[part], []).append(cells)
     totals = {}
     for unit, group in groups.items():
-        columns = [zip(*counts, strict=True) for counts in zip(*group, strict=True)]
-        totals[unit] = [
-            Count(math.fsum(k), sum(n), sum(missing)) for k, n, missing in columns
-        ]
+        totals[unit] = [_total(column) for column in zip(*group, strict=True)]
     return totals
+
+
+def _total(counts: Sequence[Count]) -> Count:
+    k, n, missing = zip(*counts, strict=True)
+    return Count(math.fsum(k), sum(n), sum(missing))
 
 
 def _values(blocks: Blocks, weights: Weights) -> dict[Hashable, float]:
@@ -184,9 +190,34 @@ class Spread(NamedTuple):
     rule: str
 
 
+def _over_units(
+    used: Blocks,
+    by_bulletin: Mapping[Hashable, float],
+    by_wording: Mapping[Hashable, float],
+    weights: Weights,
+    level: float,
+) -> Spread:
+    """Over bulletins; over wordings too, where a bulletin has more than one of them."""
+    bulletins = _over(by_bulletin.values(), "bulletins", level)
+    if not 2 <= len(by_wording) < len(used):
+        return bulletins
+    crossed = _crossed(_values(used, weights), level)
+    if crossed is not None:
+        return crossed
+    wordings = _over(by_wording.values(), "wordings", level)
+    return max(bulletins, wordings, key=attrgetter("half"))
+
+
+def _over(values: Collection[float], rule: str, level: float) -> Spread:
+    return _spread(_variance(values), len(values) - 1, rule, level)
+
+
 def _spread(variance: float, df: float | None, rule: str, level: float) -> Spread:
     se = _rounded(math.sqrt(variance))
-    return Spread(se and se * t_quantile((1 + level) / 2, df), se, df, rule)
+    half = 0.0
+    if se:
+        half = se * t_quantile((1 + level) / 2, df)
+    return Spread(half, se, df, rule)
 
 
 def _variance(values: Collection[float]) -> float:
@@ -203,35 +234,32 @@ def _crossed(by_block: Mapping[Pair, float], level: float) -> Spread | None:
     into parts: by simulation, that is nearer to the true standard error than one more a part.
     """
     values, n = list(by_block.values()), len(by_block)
-    groupings: tuple[dict, dict] = {}, {}
-    for i, (bulletin, wording) in enumerate(by_block):
-        groupings[BULLETIN].setdefault(bulletin, []).append(i)
-        groupings[WORDING].setdefault(wording, []).append(i)
-    free = n - sum(map(len, groupings)) + 1
+    bulletins, wordings = _groups(by_block, BULLETIN), _groups(by_block, WORDING)
+    free = n - len(bulletins) - len(wordings) + 1
     if not n or free < 1:
         return None
-    parts = [
-        _variance(
-            [
-                math.fsum([values[i] for i in rows]) / len(rows)
-                for rows in groups.values()
-            ]
-        )
-        for groups in groupings
-    ]
-    residuals = _residuals(
-        values, [rows for groups in groupings for rows in groups.values()]
-    )
-    noise = math.fsum([e * e for e in residuals]) / (free * n)
-    whole = max(math.fsum([*parts, -noise]), *parts)
-    by_df = math.fsum(
-        [
-            part**2 / (len(groups) - 1)
-            for part, groups in zip(parts, groupings, strict=True)
-        ]
-    )
-    df = max(LEAST_DF, whole**2 / by_df) if whole > LEAST**2 else None
+    vb = _variance([_mean_at(rows, values) for rows in bulletins])
+    vw = _variance([_mean_at(rows, values) for rows in wordings])
+    residuals = _residuals(values, [*bulletins, *wordings])
+    vr = math.fsum([e * e for e in residuals]) / (free * n)
+    whole = max(math.fsum([vb, vw, -vr]), vb, vw)
+    df = None
+    if whole > LEAST**2:
+        by_df = math.fsum([vb**2 / (len(bulletins) - 1), vw**2 / (len(wordings) - 1)])
+        df = max(LEAST_DF, whole**2 / by_df)
     return _spread(whole, df, "crossed", level)
+
+
+def _groups(by_block: Mapping[Pair, float], part: int) -> list[list[int]]:
+    """The numbers of the blocks of each bulletin, or wording."""
+    groups: dict[Hashable, list[int]] = {}
+    for number, pair in enumerate(by_block):
+        groups.setdefault(pair[part], []).append(number)
+    return list(groups.values())
+
+
+def _mean_at(rows: list[int], values: list[float]) -> float:
+    return math.fsum([values[row] for row in rows]) / len(rows)
 
 
 def _residuals(values: list[float], groups: list[list[int]]) -> list[float]:
@@ -240,11 +268,14 @@ def _residuals(values: list[float], groups: list[list[int]]) -> list[float]:
     while moved > CONVERGED:
         moved = 0.0
         for rows in groups:
-            centre = math.fsum([left[i] for i in rows]) / len(rows)
+            centre = _mean_at(rows, left)
             moved = max(moved, abs(centre))
-            for i in rows:
-                left[i] -= centre
+            for row in rows:
+                left[row] -= centre
     return left
+
+
+# --- limits --------------------------------------------------------------------------------------
 
 
 def _limits(
@@ -254,31 +285,43 @@ def _limits(
     units: list[list[Count]],
     level: float,
 ) -> tuple[float, float, str]:
-    """The limits, and the rule that set the lower. They lie at least as far from the value as if
-    every decision of `units`, if any, were drawn by itself."""
-    z = normal_quantile((1 + level) / 2)
-    squares: tuple[list, list] = [], []
-    for weight, counts in zip(weights.values(), zip(*units, strict=True), strict=False):
-        k, n = (
-            math.fsum([count.k for count in counts]),
-            sum([count.n for count in counts]),
-        )
-        ends = wilson_limits(k, n, z)
-        for part, end in zip(squares, ends if weight > 0 else ends[::-1], strict=True):
-            part.append((weight * (k / n - end)) ** 2)
-    limits, rules = [], []
-    for side, part in zip((-1, 1), squares, strict=True):
-        pooled = math.sqrt(math.fsum(part))
-        reach, rule = (
-            (pooled, "pooled") if pooled > spread.half else (spread.half, spread.rule)
-        )
-        extreme = math.fsum(
-            [weight for weight in weights.values() if weight * side > 0]
-        )
-        beyond = side * (value + side * reach - extreme) > 0
-        limits.append(extreme if beyond else _rounded(value + side * reach))
-        rules.append("range" if beyond else rule)
-    return *limits, rules[0]
+    """The limits, and the rule that set the lower."""
+    below, above = _pooled(weights, units, normal_quantile((1 + level) / 2))
+    least = math.fsum([weight for weight in weights.values() if weight < 0])
+    most = math.fsum([weight for weight in weights.values() if weight > 0])
+    low, rule = _limit(value, -1, spread, below, least)
+    high, _ = _limit(value, 1, spread, above, most)
+    return low, high, rule
+
+
+def _pooled(
+    weights: Weights, units: list[list[Count]], z: float
+) -> tuple[float, float]:
+    """How far below and above the value limits lie if every decision were drawn by itself."""
+    below, above = [], []
+    columns = zip(*units, strict=True)
+    for weight, counts in zip(weights.values(), columns, strict=True):
+        k, n, _ = _total(counts)
+        low, high = wilson_limits(k, n, z)
+        down, up = weight * (k / n - low), weight * (k / n - high)
+        if weight < 0:
+            down, up = up, down
+        below.append(down**2)
+        above.append(up**2)
+    return math.sqrt(math.fsum(below)), math.sqrt(math.fsum(above))
+
+
+def _limit(
+    value: float, side: int, spread: Spread, pooled: float, extreme: float
+) -> tuple[float, str]:
+    """One limit, and its rule. `extreme`: what no value can lie beyond on that side."""
+    reach, rule = spread.half, spread.rule
+    if pooled > reach:
+        reach, rule = pooled, "pooled"
+    limit = value + side * reach
+    if side * (limit - extreme) > 0:
+        return extreme, "range"
+    return _rounded(limit), rule
 
 
 # --- several tests -------------------------------------------------------------------------------

@@ -8,18 +8,18 @@ from cirrus.judge.oneshot import analyse
 CELLS = {
     "2x2": ("HP", "HA", "LP", "LA"),
     "lever": ("HP", "LA", "L1", "L2", "L3", "L4", "L5", "L6"),
-    "mechanism": ("HP", "LA", "EP", "EL", "KP", "KL", "MN", "ME"),
-    "twin": ("TS", "TO", "TP"),
+    "mechanism": ("HP", "LA", "UP", "KP", "KL", "QL", "MN", "ME"),
+    "twin": ("TS", "TU", "TO", "TP"),
 }
 SCHEMES, ORDERS = ("L1", "L2", "L3"), ("cooperative-first", "other-first")
 # A pattern that no account of METHODS but the hypothesis can produce, with room on both sides.
 CLEAR = {
     "HP": 0.9,
     "LA": 0.3,
-    "EP": 0.35,
-    "EL": 0.3,
+    "UP": 0.35,
     "KP": 0.35,
     "KL": 0.3,
+    "QL": 0.3,
     "MN": 0.6,
     "ME": 0.65,
 }

@@ -5,9 +5,9 @@ from itertools import product
 import pytest
 from answers import CELLS, CLEAR, answered, study, without
 
-from cirrus.judge.accounts import ACCOUNTS, accounts, verdict
+from cirrus.judge.accounts import ACCOUNTS, accounts, overall, verdict
 
-NAMES = ("nothing", "blind", "labels", "missing", "conditional", "adding_up")
+NAMES = ("nothing", "surface", "labels", "missing", "conditional", "adding_up")
 NONE = {
     "low": None,
     "high": None,
@@ -42,14 +42,23 @@ def part(cells=None, combinations=None, differences=None, worst=None, **contrast
     """What a study shows of one model: all in order, but for what is named (`HP_LA`: "HP-LA");
     `worst`: what else differs with every missing decision counted against it."""
     usual = dict.fromkeys(
-        ("HP-LA", "HP-EP", "HP-KP", "HP-2KP+LA", "HP-MN", "ME-EP"), contrast()
+        (
+            "HP-LA",
+            "HP-UP",
+            "HP-UP-MN+ME",
+            "HP-KP",
+            "HP-QL",
+            "HP-LA-2KP+2KL",
+            "HP-MN",
+            "ME-UP",
+        ),
+        contrast(),
     )
-    six = {f"{at}": {"HP-LA": 0.3, "HP-EP": 0.2} for at in range(6)}
+    six = {f"{at}": {"HP-LA": 0.3, "HP-UP": 0.2} for at in range(6)}
     out = {
         "cells": dict.fromkeys(CELLS["mechanism"], lost(100, 0)) | (cells or {}),
         "contrasts": present(
             usual
-            | {"KL-LA": UNMOVED}
             | {
                 name.replace("__", "+").replace("_", "-"): value
                 for name, value in contrasts.items()
@@ -77,10 +86,7 @@ def lost(n, missing):
 
 # --- each account, either side of its conditions -----------------------------------------------
 
-FIRM, TOUCHING = (
-    contrast(0.01, 1e-9),
-    contrast(0.3, 0),
-)  # just above 0; its lower limit is 0
+FIRM, TOUCHING = contrast(0.3, 1e-9), contrast(0.3, 0)  # just above 0, and not
 UNMOVED = contrast(0, -0.1, 0.1)
 SEVEN = [UNMOVED] * 7
 
@@ -96,25 +102,32 @@ SEVEN = [UNMOVED] * 7
         ({"HP_LA": contrast(0.0999, 0.05)}, "nothing missing"),
         ({"HP_LA": contrast(0.35 - 0.25, 0.05)}, ""),
         ({"HP_LA": contrast(-0.3, -0.5, -0.1)}, "nothing missing"),
-        # one contrast each, above 0
-        ({"HP_EP": FIRM}, ""),
-        ({"HP_EP": TOUCHING}, "blind"),
-        ({"HP_KP": FIRM}, ""),
-        ({"HP_KP": TOUCHING}, "conditional"),
-        ({"HP_2KP__LA": FIRM}, ""),
-        ({"HP_2KP__LA": TOUCHING}, "conditional"),
-        ({"HP_MN": FIRM}, ""),
-        ({"HP_MN": TOUCHING}, "adding_up"),
-        ({"ME_EP": FIRM}, ""),
-        ({"ME_EP": TOUCHING}, "adding_up"),
-        ({"ME_EP": contrast(**NONE)}, "adding_up"),
-        ({"HP_EP": None}, "blind"),
+        # one contrast each: above 0, some of them 10 points at least
+        *(
+            ({name: contrast(value, low)}, left if fails else "")
+            for name, left, least in (
+                ("HP_UP", "surface", 0.1),
+                ("HP_UP_MN__ME", "surface", 0),
+                ("HP_KP", "conditional", 0.1),
+                ("HP_QL", "conditional", 0.1),
+                ("HP_LA_2KP__2KL", "conditional", 0),
+                ("HP_MN", "adding_up", 0),
+                ("ME_UP", "adding_up", 0),
+            )
+            for value, low, fails in (
+                (0.3, 1e-9, False),
+                (0.3, 0, True),
+                (0.0999, 1e-9, least > 0),
+            )
+        ),
+        ({"ME_UP": contrast(**NONE)}, "adding_up"),
+        ({"HP_UP": None}, "surface"),
         # which two sums of different bulletins or wordings could produce between them
         *(
             (
                 {
                     name: contrast(**{units: dict(zip(among, values * 3, strict=True))})
-                    for name, values in (("HP_MN", first), ("ME_EP", last))
+                    for name, values in (("HP_MN", first), ("ME_UP", last))
                 },
                 left,
             )
@@ -125,54 +138,56 @@ SEVEN = [UNMOVED] * 7
                 ((0.6, 0.4), (0.4, 0.6), ""),
             )
         ),
-        # a known entry, or another scheme or order, that changes it by itself, either way
+        # another scheme or order that changes it by itself, either way
         *(
-            (change, "" if low <= 0 <= high else left)
-            for low, high in ((0, 0.1), (1e-9, 0.1), (-0.1, 0), (-0.1, -1e-9))
-            for change, left in (
-                ({"KL_LA": contrast(0.05, low, high)}, "conditional"),
-                ({"differences": [*SEVEN, contrast(0.05, low, high)]}, "labels"),
+            (
+                {"differences": [*SEVEN, contrast(0.05, low, high)]},
+                "" if low <= 0 <= high else "labels",
             )
+            for low, high in ((0, 0.1), (1e-9, 0.1), (-0.1, 0), (-0.1, -1e-9))
         ),
-        ({"KL_LA": contrast(**NONE)}, "conditional"),
-        ({"KL_LA": None}, "conditional"),
         ({"differences": [*SEVEN, contrast(**NONE)]}, "labels"),
         # positive in each of six combinations
-        ({"combinations": {"5": {"HP-LA": 0.3, "HP-EP": 1e-9}}}, ""),
-        ({"combinations": {"5": {"HP-LA": 0.3, "HP-EP": 0}}}, "labels"),
-        ({"combinations": {"0": {"HP-LA": 0, "HP-EP": 0.3}}}, "labels"),
-        ({"combinations": {"0": {"HP-LA": None, "HP-EP": 0.3}}}, "labels"),
+        ({"combinations": {"5": {"HP-LA": 0.3, "HP-UP": 1e-9}}}, ""),
+        ({"combinations": {"5": {"HP-LA": 0.3, "HP-UP": 0}}}, "labels"),
+        ({"combinations": {"0": {"HP-LA": 0, "HP-UP": 0.3}}}, "labels"),
+        ({"combinations": {"0": {"HP-LA": None, "HP-UP": 0.3}}}, "labels"),
         ({"combinations": {"0": None}}, "labels"),  # five are not enough
         # at most 10% missing in each cell of symmetry and cue − neither
         *(({"cells": {cell: lost(90, 10)}}, "") for cell in ("HP", "LA")),
         *(({"cells": {cell: lost(89, 11)}}, "missing") for cell in ("HP", "LA")),
         *(({"cells": {cell: lost(0, 0)}}, "missing") for cell in ("HP", "LA")),
-        *(({"cells": {cell: lost(1, 99)}}, "") for cell in ("EP", "EL", "KL", "ME")),
+        *(({"cells": {cell: lost(1, 99)}}, "") for cell in ("UP", "QL", "KL", "ME")),
         # and every exclusion with what is missing counted against it, which touches no other
         *(
             ({"worst": {name: contrast(low=low)}}, left if low == 0 else "")
             for low in (1e-9, 0)
             for name, left in (
                 ("HP_LA", "nothing missing"),
-                ("HP_EP", "blind"),
+                ("HP_UP", "surface"),
+                ("HP_UP_MN__ME", "surface"),
                 ("HP_KP", "conditional"),
-                ("HP_2KP__LA", "conditional"),
+                ("HP_QL", "conditional"),
+                ("HP_LA_2KP__2KL", "conditional"),
                 ("HP_MN", "adding_up"),
-                ("ME_EP", "adding_up"),
+                ("ME_UP", "adding_up"),
             )
         ),
         ({"worst": {"HP_LA": contrast(0.1)}}, ""),
         ({"worst": {"HP_LA": contrast(0.0999)}}, "nothing missing"),
-        ({"worst": {"combinations": {"5": {"HP-LA": 0.3, "HP-EP": 0}}}}, "labels"),
+        ({"worst": {"combinations": {"5": {"HP-LA": 0.3, "HP-UP": 0}}}}, "labels"),
         (
             {"worst": {"HP_MN": contrast(by_bulletin=dict.fromkeys("abcdef", 0))}},
             "adding_up",
         ),
         # it excludes nothing that is open as observed
-        ({"HP_EP": TOUCHING, "worst": {"HP_EP": FIRM}}, "blind"),
+        ({"HP_UP": TOUCHING, "worst": {"HP_UP": FIRM}}, "surface"),
         ({"HP_LA": TOUCHING, "worst": {"HP_LA": FIRM}}, "nothing missing"),
         # nothing is excluded that could be lost
-        ({"HP_EP": contrast(0.3, 0), "worst": {"HP_EP": contrast(0.3, -0.1)}}, "blind"),
+        (
+            {"HP_UP": contrast(0.3, 0), "worst": {"HP_UP": contrast(0.3, -0.1)}},
+            "surface",
+        ),
     ],
 )
 def test_an_account_is_excluded_by_the_conditions_of_its_row_alone(change, left):
@@ -183,8 +198,8 @@ def test_an_account_is_excluded_by_the_conditions_of_its_row_alone(change, left)
 
 BREAK = {
     "nothing": {"HP_LA": TOUCHING},
-    "blind": {"HP_EP": TOUCHING},
-    "labels": {"combinations": {"0": {"HP-LA": 0, "HP-EP": 0}}},
+    "surface": {"HP_UP": TOUCHING},
+    "labels": {"combinations": {"0": {"HP-LA": 0, "HP-UP": 0}}},
     "missing": {"cells": {"LA": lost(89, 11)}},
     "conditional": {"HP_KP": TOUCHING},
     "adding_up": {"HP_MN": TOUCHING},
@@ -209,8 +224,8 @@ def test_a_word_needs_the_accounts_that_methods_lists_excluded(left):
         else "not shown"
         if "nothing" in left
         else "cue-responsive"
-        if {"blind", "labels"} & {*left}
-        else "decider-sensitive"
+        if {"surface", "labels"} & {*left}
+        else "information-sensitive"
         if left
         else "correlation-sensitive"
     )
@@ -276,15 +291,11 @@ def test_there_is_no_room_above_85_and_below_15_percent_where_nothing_is_establi
         )
 
 
-def test_several_models_have_a_word_each_and_the_sentence_is_of_the_highest():
-    models = {"a": part(HP_LA=contrast(0.3, 0)), "b": part(), "c": part(HP_EP=TOUCHING)}
-    two = verdict(None, "20 bulletins", models={"a": part(), "b": part()})
-    assert two["sentence"].startswith(
-        "Correlation-sensitive, 2 of 2 models: a +30.0 points"
-    )
-    single = verdict(None, "20 bulletins", models={"a": part()})
+def test_several_models_have_a_word_each_and_the_sentence_lists_them():
+    models = {"a": part(HP_LA=contrast(0.3, 0)), "b": part(), "c": part(HP_UP=TOUCHING)}
+    single = overall({"a": part()}, "20 bulletins")
     assert single["sentence"] == verdict(part(), "20 bulletins")["sentence"]
-    out = verdict(None, "20 bulletins", models=models)
+    out = overall(models, "20 bulletins")
     assert out["models"] == {
         "a": "not shown",
         "b": "correlation-sensitive",
@@ -292,12 +303,13 @@ def test_several_models_have_a_word_each_and_the_sentence_is_of_the_highest():
     }
     assert (out["word"], out["open"]) == ("correlation-sensitive", [])
     assert out["sentence"] == (
-        "Correlation-sensitive, 1 of 3 models: b +30.0 points (+10.0 to +50.0)."
+        "Correlation-sensitive: b (+30.0 points, +10.0 to +50.0). Cue-responsive: c. "
+        "Not shown: a."
     )
-    few = {name: part(cells={"HP": lost(89, 11)}) for name in "ab"}
-    assert verdict(None, "", models=few)["sentence"] == (
-        "Not evaluable, 2 of 2 models: a: 11 of 100 decisions with symmetry and cue are missing, "
-        "over 10%."
+    few = {name: part(cells={"HP": lost(89, 11)}) for name in "abcde"}
+    assert overall(few, "", called="respondent")["sentence"] == (
+        "Not evaluable: a (11 of 100 decisions are missing, over 10%: symmetry + cue) and "
+        "4 more respondents."
     )
 
 
@@ -306,12 +318,13 @@ def test_several_models_have_a_word_each_and_the_sentence_is_of_the_highest():
     [
         (
             {},
-            "Correlation-sensitive: symmetry and cue add +30.0 points (+10.0 to +50.0).",
+            "Correlation-sensitive: cooperation is higher where the counterpart decided on the "
+            "same notice (+30.0 points, +10.0 to +50.0); six accounts excluded.",
         ),
         (
-            {"HP_EP": TOUCHING, "HP_KP": TOUCHING},
+            {"HP_UP": TOUCHING, "HP_KP": TOUCHING},
             "Cue-responsive: symmetry and cue add +30.0 points "
-            "(+10.0 to +50.0). Open: blind reactions, conditional cooperation.",
+            "(+10.0 to +50.0). Open: surface reactions, conditional.",
         ),
         (
             {"HP_LA": contrast(0.05, -0.1, 0.2)},
@@ -333,9 +346,9 @@ def test_several_models_have_a_word_each_and_the_sentence_is_of_the_highest():
             "points (+10.0 to +50.0); missing answers may make it.",
         ),
         (
-            {"worst": {"HP_EP": TOUCHING}},
+            {"worst": {"HP_UP": TOUCHING}},
             "Cue-responsive: symmetry and cue add +30.0 points "
-            "(+10.0 to +50.0). Open: blind reactions.",
+            "(+10.0 to +50.0). Open: surface reactions.",
         ),
         (
             {"HP_LA": contrast(units=5)},
@@ -358,14 +371,14 @@ def test_up_to_two_models_are_named_and_all_of_more_are_counted_in_a_short_headl
 
     assert models(CLEAR)["claims"]["may"][0].endswith(f" Shown for {named}.")
     assert (
-        len(models(CLEAR | {"EP": 0.9, "KP": 0.9})["verdict"]["sentence"].split()) <= 20
+        len(models(CLEAR | {"UP": 0.9, "KP": 0.9})["verdict"]["sentence"].split()) <= 20
     )
 
 
 def test_an_account_is_shown_for_models_with_a_word_and_open_for_all_that_can_be_judged():
-    shares = {"a": CLEAR, "b": CLEAR | {"EP": 0.9, "KP": 0.9}, "c": {}, "d": CLEAR}
+    shares = {"a": CLEAR, "b": CLEAR | {"UP": 0.9, "KP": 0.9}, "c": {}, "d": CLEAR}
     rows = {
-        model: answered(shares=shares[model], model=model, blocks=12)
+        model: answered(shares=shares[model], model=model, bulletins=20, blocks=12)
         for model in shares
     }
     rows["d"] = without(rows["d"], "HP", cooperates=None, status="refused")

@@ -20,7 +20,7 @@ from conftest import ROOT, clean_environment, edit, ended, run_in
 
 PILOT = "run_pilot.py"
 SMALL = ("--models", "sim-coin", "--runs", "12", "--out", "o")
-HALF = 100_000  # bytes: more than the prompts of a run, less than its journal
+HALF = 160_000  # bytes: more than the prompts of a run, less than its journal
 WRONG = ROOT / "tests" / "data" / "wrong-usage.txt"
 COMMANDS = re.findall(r"^\$ (.+)", WRONG.read_text("utf-8"), re.M)
 LONG = {

@@ -232,8 +232,8 @@ def test_an_abort_leaves_whole_blocks_and_a_higher_limit_completes(
 
 
 def test_a_server_that_charged_more_than_its_price_is_named_with_the_sum(cli, double):
-    double.script(serves={"usage": {"cost": 0.06}})
-    run = cli("run_pilot.py", *FLAGS, "--base-url", double.url, "--limit-usd", 0.05)
-    billed = 0.06 * len(double.ledger()["requests"])
+    double.script(serves={"usage": {"cost": 0.07}})
+    run = cli("run_pilot.py", *FLAGS, "--base-url", double.url, "--limit-usd", 0.06)
+    billed = 0.07 * len(double.ledger()["requests"])
     assert f"note: ${billed:.6f} was charged, more than the limit" in run.stderr
     assert run.returncode == 4

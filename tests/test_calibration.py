@@ -1,12 +1,8 @@
-"""Respondents with a declared account: what they are by their own numbers, and what is counted.
-
-python3 tests/test_calibration.py --write   # the golden file, derived
-"""
+"""A calibration from outside: its command, its file, its page; and what its respondents do."""
 
 import json
 import sys
-from argparse import Namespace
-from collections import Counter, defaultdict
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from statistics import NormalDist, fmean
@@ -16,305 +12,285 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-import calibrate as c  # noqa: E402
-from cirrus.families import POPULATIONS, Member, power, respondent  # noqa: E402
-from cirrus.reports import calibration  # noqa: E402
+import calibrate  # noqa: E402
+from cirrus.families import MEMBERS, power, respondent  # noqa: E402
+from cirrus.judge.accounts import ACCOUNTS  # noqa: E402
+from cirrus.reports.calibration import limits  # noqa: E402
 from common import UsageError  # noqa: E402
-from common.artifacts import json_file  # noqa: E402
 from common.rng import SeededRandom  # noqa: E402
 
-GOLDEN = ROOT / "tests/data/calibration-small.json"
-SMALL = (
-    "--populations",
-    "reasoner-3-97,team-assured,coin-50-1-1-1,missing-damps-little",
-    "--reps",
-    "7",
-    "--runs",
-    "3",
-    "--seed",
-    "7",
-)
+SMALL = "reasoner-3-97,coin-wide,loses-30,mirror-sharp,mirror-number,pilot-coin-50"
 
 
 def calibrated(folder, *flags):
     """calibration.json of this command."""
-    assert c.main([*map(str, flags), "--out", str(folder)]).code == 0
+    words = [str(flag) for flag in flags]
+    assert calibrate.main([*words, "--out", str(folder)]).code == 0
     return json.loads((folder / "calibration.json").read_text("utf-8"))
 
 
-study = cache(c.dealt)
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    calibrated(folder, "--populations", SMALL, "--reps", 2, "--seed", 7)
+    return folder
+
+
+# --- the table of respondents --------------------------------------------------------------------
+
+
+def test_every_respondent_declares_an_account_and_says_what_it_does_in_a_phrase():
+    known = {account.name for account in ACCOUNTS} | {"open", "reasoner"}
+    for member in MEMBERS.values():
+        assert member.account in known, member.name
+        assert 1 <= len(member.what.split()) <= 14, member.name
+    assert 80 <= len(MEMBERS) <= 100
+
+
+def test_every_account_is_tried_by_respondents_and_so_are_all_three_studies():
+    tried = Counter(member.account for member in MEMBERS.values())
+    assert all(tried[account.name] >= 4 for account in ACCOUNTS)
+    designs = Counter(member.design for member in MEMBERS.values())
+    assert designs.keys() == {"mechanism", "mirror", "2x2"} and designs["mirror"] >= 18
 
 
 @cache
-def shares(name, blocks, studies):
-    """{cell: share of cooperation} in as many studies of one deal."""
-    deal, respond, cells = study(blocks, 5), respondent(name), {}
+def shares(name, studies, design="mechanism", blocks=12):
+    """{cell: share of late acts} in as many studies of one deal."""
+    deal, cells = calibrate.dealt(design, blocks, 5), {}
+    respond = respondent(name)
     for seed in range(studies):
         rng = SeededRandom(seed, "respondent", name)
-        for at, trial in enumerate(deal.trials):
-            cells.setdefault(trial.cell.name, []).append(
-                deal.read(at, *respond(trial.request, rng))["cooperates"] or 0
-            )
-    return {cell: fmean(values) for cell, values in cells.items()}
-
-
-def small(folder, jobs=1):
-    """A calibration, and the shares by cell of each respondent in a small study."""
-    out = calibrated(folder, *SMALL, "--jobs", jobs)
-    return {key: value for key, value in out.items() if not key.endswith("_sha256")} | {
-        "shares": {
-            name: " ".join(
-                f"{cell} {share:.2f}"
-                for cell, share in sorted(shares(name, 1, 1).items())
-            )
-            for name, member in POPULATIONS.items()
-            if member.family != "random sums"
-        }
-    }
-
-
-def test_every_family_but_the_random_sums_has_a_single_centre():
-    centres, families = (
-        Counter(member.family for member in members)
-        for members in (
-            [member for member in POPULATIONS.values() if member.centre],
-            POPULATIONS.values(),
-        )
-    )
-    assert {*centres.values()} == {1} and families.keys() - centres == {"random sums"}
-    assert families["random sums"] == 200
+        rows = calibrate.answered(deal, respond, rng)
+        for row in rows:
+            cells.setdefault(row["cell"], []).append(row["cooperates"] or 0)
+    return {cell: fmean(acts) for cell, acts in cells.items()}
 
 
 def test_a_sum_answers_as_its_weights_say():
-    # a threshold under normal noise: P(weights + noise > 0); of bulletin, cell, three sentences
-    sd = (0.8**2 + 0.4**2 + 3 * 0.25**2) ** 0.5
+    # a threshold under normal noise: P(weights + noise > 0); of bulletin, cell, four sentences
+    sd = (0.8**2 + 0.4**2 + 4 * 0.25**2) ** 0.5
     sums = {
         "HP": -1 + 2 * 0.8,
         "LA": -1,
-        "EP": -2 + 2 * 0.8,
-        "EL": -2,
+        "UP": -2 + 2 * 0.8,
         "KP": -0.5 + 2 * 0.8,
         "KL": -0.5,
+        "QL": -1,
         "MN": -1 + 2.5,
         "ME": -2 + 2.5,
     }
-    for cell, share in shares("sum-threshold-lever", 12, 20).items():
+    for cell, share in shares("sum-threshold", 20).items():
         assert share == pytest.approx(NormalDist().cdf(sums[cell] / sd), abs=0.06), cell
 
 
-@pytest.mark.parametrize("number", range(0, 200, 40))
-def test_no_sum_changes_the_order_of_likeness_and_lever(number):
-    cell = shares(f"random-sum-{number}", 12, 6)
-    assert (cell["HP"] - cell["MN"]) * (cell["EP"] - cell["ME"]) > -0.002
-
-
-def test_a_reasoner_is_moved_by_likeness_only_where_the_counterpart_decides_now():
-    cell = shares("reasoner-3-97", 12, 10)
+def test_a_reasoner_is_moved_by_likeness_where_the_same_notice_was_read_and_nowhere_else():
+    cell = shares("reasoner-3-97", 10)
     assert cell["HP"] > 0.94
-    assert {name for name, share in cell.items() if share < 0.06} == {
-        "LA",
-        "EP",
-        "EL",
-        "KP",
-        "KL",
-    }
+    low = {name for name, share in cell.items() if share < 0.06}
+    assert low == {"LA", "UP", "KP", "KL", "QL"}
     assert cell["MN"] == pytest.approx(0.5, abs=0.08) == cell["ME"]
 
 
-# --- what is counted ----------------------------------------------------------------------------
+def test_a_conditional_cooperator_is_the_surer_the_more_it_knows():
+    cell = shares("logistic", 5)
+    assert cell["LA"] < cell["HP"] < cell["QL"] and cell["HP"] < cell["KL"]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_small_calibration_is_the_golden_file_on_any_number_of_processes(
-    tmp_path, jobs
+def test_evidence_reverses_with_the_exchanged_lines_and_a_liking_for_the_number_does_not():
+    sharp = shares("mirror-sharp", 2, "mirror", 2)
+    assert sharp["PD18"] > 0.95 and sharp["M2"] > 0.95 and sharp["near"] > 0.95
+    assert sharp["PD2"] < 0.05 and sharp["M18"] < 0.05 and sharp["far"] < 0.05
+    liking = shares("mirror-number", 2, "mirror", 2)
+    assert liking["PD18"] > liking["PD2"] and liking["M18"] > liking["M2"]
+
+
+@pytest.mark.parametrize("name, share", [("loses-30", 0.15), ("reasoner-40-95", 0)])
+def test_so_many_answers_of_a_respondent_cannot_be_read(name, share):
+    deal = calibrate.dealt("mechanism", 12, 5)
+    rows = calibrate.answered(deal, respondent(name), SeededRandom(3, "x"))
+    lost = fmean(row["status"] != "ok" for row in rows)
+    assert lost == pytest.approx(share, abs=0.03)
+
+
+def test_a_respondent_that_drifts_does_so_in_the_order_of_asking():
+    deal = calibrate.dealt("mechanism", 12, 5)
+    rows = calibrate.answered(deal, respondent("drift"), SeededRandom(3, "x"))
+    acts = [row["cooperates"] for row in rows]
+    assert fmean(acts[:600]) > 0.55 > 0.45 > fmean(acts[-600:])
+
+
+# --- command, file and page ----------------------------------------------------------------------
+
+
+def test_the_file_says_of_each_respondent_what_was_declared_and_what_was_said(small):
+    out = json.loads((small / "calibration.json").read_text("utf-8"))
+    assert out["simulated"] and out["stamp"] == "SIMULATED"
+    assert out["populations"].keys() == {*SMALL.split(",")}
+    for name, entry in out["populations"].items():
+        member = MEMBERS[name]
+        assert (entry["account"], entry["what"]) == (member.account, member.what)
+        assert entry["replications"] == 2 == sum(entry["words"].values())
+        assert entry["excluded"].keys() == {account.name for account in ACCOUNTS}
+    assert out["replications"] == 12
+    assert len(out["prompts_sha256"]) == 64 == len(out["code_sha256"])
+    words = out["populations"]["mirror-sharp"]["words"]
+    assert words["evidence-weighing"] == 2
+    words = out["populations"]["reasoner-3-97"]["words"]
+    assert words["correlation-sensitive"] == 2
+
+
+def test_it_is_the_same_on_any_number_of_processes(small, tmp_path):
+    calibrated(tmp_path, "--populations", SMALL, "--reps", 2, "--seed", 7, "--jobs", 2)
+    for path in small.iterdir():
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_the_page_opens_with_one_figure_then_one_table_and_calls_all_of_it_simulated(
+    small,
 ):
-    assert json_file(small(tmp_path, jobs)) == GOLDEN.read_bytes()
+    page = (small / "report.html").read_text("utf-8")
+    text = (small / "calibration.md").read_text("utf-8")
+    assert page.count("<svg") == 1 == page.count("<table")
+    assert page.index("SIMULATED") < page.index("<svg") < page.index("<table")
+    assert text.index("```") < text.index("| respondent | account |")
+    for name in SMALL.split(","):
+        assert f"\n| {name} | {MEMBERS[name].account} |" in text
+    # A row a respondent that is held to something; nothing is held of a reasoner of 3 → 97.
+    for name in ("coin-wide", "loses-30", "mirror-number", "pilot-coin-50"):
+        assert f">{name}</text>" in page
+    assert ">reasoner-3-97</text>" not in page
 
 
-def test_a_respondent_gets_as_many_studies_as_are_wanted():
-    wanted, records = (
-        {("a", 12): 5, ("b", 12): 10},
-        defaultdict(list, {("b", 12): [{}] * 5}),
-    )
-    for name, studies in (("a", range(5)), ("b", range(5, 10))):
-        assert [
-            work.reps
-            for work in c.works(Namespace(rivals=None), wanted, records)
-            if name in work.names
-        ] == [studies]
-
-
-def test_a_mechanism_study_is_judged_as_the_analysis_judges_it():
-    deal, respond = study(3, 11), respondent("missing-flatters")
-    rng, again = (SeededRandom(3, "respondent", "missing-flatters") for _ in range(2))
-    rows = [
-        deal.read(at, *respond(trial.request, rng))
-        for at, trial in enumerate(deal.trials)
-    ]
-    out = c.analyse(rows, {"config": deal.config, "provider": "simulated"})
-    part = out["mechanism"]["by_model"]["m1"]
-    assert c.judged(deal, respond, again, False) == {
-        "word": part["verdict"]["word"],
-        "excluded": [
-            name for name, account in part["accounts"].items() if account["excluded"]
-        ],
-    }
-
-
-def test_probes_are_described(tmp_path):
-    out = calibrated(
-        tmp_path, "--populations", "reasoner-3-97", "--reps", 1, "--runs", 2, "--probes"
-    )
-    shown = out["populations"]["reasoner-3-97"]["probes"]
-    # It expects its own decision of a counterpart that decides now.
-    assert shown["beliefs/joint"]["HP"] - shown["beliefs/other"]["HP"] > 0.4
-    assert shown["payoffs"]["HP"] > 0.9
-
-
-def test_power_is_that_of_the_methods():
-    # METHODS: 3 → 97 at 12 blocks 89% or more; 40 → 60 no study
-    assert power(0.4, 0.6, 20, 12, samples=5)["correlation-sensitive"] == 0
-    assert power(0.03, 0.97, 20, 3, samples=10)["decider-sensitive"] >= 0.8
-
-
-# --- limits ---------------------------------------------------------------------------------------
-# Wilson's limits by hand: 36 of 1,000 gives 2.61 to 4.94%, 37 to 5.06%;
-# 64 gives 5.04%, 63 gives 4.95%; 867 gives 84.46 to 88.66%, 873 gives 85.10%.
-
-RIVAL, COINS, SKEWED = (
-    {"family": family, "account": account}
-    for family, account in (
-        ("obedience", "blind"),
-        ("coins", "nothing"),
-        ("skewed units", "nothing"),
-    )
-)
-REASONER = {"family": "reasoners", "account": "reasoner"}
-TOP, MIDDLE = "correlation-sensitive", "decider-sensitive"
+def test_few_studies_say_how_many_would_decide_a_limit(capsys, tmp_path):
+    flags = ["--populations", "coin-50", "--reps", "1", "--runs", "2"]
+    done = calibrate.main([*flags, "--out", str(tmp_path)])
+    # Wilson's upper limit at 0 of n is z² / (n + z²): below 3% from 125 on.
+    assert "--reps 125" in done.text and 3.8415 / (125 + 3.8415) < 0.03
 
 
 @pytest.mark.parametrize(
-    "name, respondent, runs, word, at, hits, state",
+    "flags, why",
     [
-        ("obedience", RIVAL, 12, None, 0, 36, "met"),
-        ("obedience", RIVAL, 12, None, 0, 37, "open"),
-        ("obedience", RIVAL, 12, None, 0, 63, "open"),
-        ("obedience", RIVAL, 12, None, 0, 64, "missed"),
-        ("obedience", RIVAL, 6, TOP, 1, 19, "met"),
-        ("obedience", RIVAL, 6, TOP, 1, 42, "missed"),
-        ("skewed-5", SKEWED, 12, None, 0, 65, "met"),
-        ("coin", COINS, 0, None, 0, 36, "met"),
-        ("reasoner-3-97", REASONER, 12, TOP, 0, 873, "met"),
-        ("reasoner-3-97", REASONER, 12, TOP, 0, 867, "open"),
-        ("reasoner-3-97", REASONER, 12, TOP, 0, 800, "missed"),
-        ("reasoner-3-97", REASONER, 12, MIDDLE, 0, 873, "missed"),
-        ("reasoner-40-80", REASONER, 12, TOP, 0, 950, "met"),
+        (("--populations", "coinn-50"), "no population 'coinn-50'.*coin-50"),
+        (("--reps", "0"), "--reps: must be at least 1"),
+        (("--runs", "1"), "--runs: must be at least 2"),
+        (("--probes",), "--probes"),
+    ],
+)
+def test_wrong_flags_are_a_usage_error(tmp_path, flags, why):
+    with pytest.raises(UsageError, match=why):
+        calibrate.main([*flags, "--out", str(tmp_path)])
+
+
+# --- limits --------------------------------------------------------------------------------------
+# Wilson's limits by hand: 36 of 1,000 gives 2.61 to 4.94%, 37 to 5.06%; 63 gives 4.95%, 64 5.04%;
+# 19 gives 1.22 to 2.95%, 42 3.12%; 962 gives 94.83 to 97.22%, 964 95.06%; 930 to 94.42%.
+
+TOP, MIDDLE, FIRST = (
+    "correlation-sensitive",
+    "information-sensitive",
+    "cue-responsive",
+)
+
+
+@pytest.mark.parametrize(
+    "name, account, design, word, hits, at, state",
+    [
+        ("obedience", "surface", "mechanism", None, 36, 0, "met"),
+        ("obedience", "surface", "mechanism", None, 37, 0, "open"),
+        ("obedience", "surface", "mechanism", None, 63, 0, "open"),
+        ("obedience", "surface", "mechanism", None, 64, 0, "missed"),
+        ("obedience", "surface", "mechanism", TOP, 19, 1, "met"),
+        ("obedience", "surface", "mechanism", TOP, 42, 1, "missed"),
+        ("mirror-number", "surface", "mirror", "evidence-weighing", 42, 0, "missed"),
+        ("mirror-number", "surface", "mirror", "record-sensitive", 900, 0, "met"),
+        ("pilot-coin-50", "nothing", "2x2", FIRST, 64, 0, "missed"),
+        ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 964, 0, "met"),
+        ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 962, 0, "open"),
+        ("reasoner-40-95", "reasoner", "mechanism", FIRST, 930, 0, "missed"),
+        ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 964, 1, "met"),
     ],
 )
 def test_a_limit_is_met_or_missed_where_the_whole_interval_says_so(
-    name, respondent, runs, word, at, hits, state
+    name, account, design, word, hits, at, state
 ):
-    words = dict.fromkeys(
-        ("not evaluable", "not shown", "cue-responsive", MIDDLE, TOP), 0
-    )
-    row = respondent | {
+    words = dict.fromkeys(calibrate.LADDERS[design], 0)
+    words[word or "not shown"] = hits
+    entry = {
+        "account": account,
+        "design": design,
         "replications": 1000,
-        "words": words | {word or "not shown": hits},
-        "excluded": {respondent["account"]: hits},
-        "positive": hits,
+        "words": words,
+        "excluded": {account: hits},
     }
-    assert [*calibration.limits(name, row, runs)][at]["state"] == state
+    assert limits(name, entry)[at]["state"] == state
 
 
-def test_the_worst_of_a_grid_and_what_is_open_get_more_studies():
-    grid = {f"grid-{number}": Member("f", "blind", "") for number in range(12)}
-    chosen, records = {"centre": Member("f", "blind", "", centre=True), **grid}, {}
-
-    def count(name, hits, of):
-        records[name, 12] = [
-            {"word": "not shown", "excluded": ["blind"] * (at < hits)}
-            for at in range(of)
-        ]
-
-    stages = c.stages(c.arguments([]), chosen, records)
-    assert next(stages) == {
-        ("centre", 12): 1000,
-        ("centre", 6): 125,
-        ("centre", 3): 125,
-        **{(name, 12): 125 for name in grid},
-    }
-    count("centre", 40, 1000)  # open: 2.9 to 5.4%
-    for number, name in enumerate(grid):
-        count(name, number, 125)
-    assert next(stages) == {(f"grid-{number}", 12): 1000 for number in range(2, 12)}
-    for number, name in list(enumerate(grid))[2:]:
-        count(name, 36 + (number == 7), 1000)  # met, but for one
-    assert next(stages) == {("centre", 12): 4000, ("grid-7", 12): 4000}
+@pytest.mark.parametrize("account", ["open", "reasoner"])
+def test_nothing_is_held_of_what_no_study_excludes(account):
+    words = dict.fromkeys(calibrate.LADDERS["mechanism"], 0)
+    entry = {"account": account, "design": "mechanism", "words": words}
+    assert limits("moot", entry) == []
 
 
-RIVALS = """
+# --- a user's own respondents --------------------------------------------------------------------
+
+MINE = """
 import re
 def first(request, rng):
     return "Decision: " + re.search(r"Decision: .(.+?)[|]", request.user)[1], "stop"
-RESPONDENTS = {"first": first, "raises": lambda request, rng: 1 / 0,
-               "number": lambda request, rng: 3, "odd": lambda request, rng: ("x", "odd"),
-               "strange": first}
-ACCOUNTS = {"first": "labels", "strange": "magic"}
+RESPONDENTS = {"first": first}
+ACCOUNTS = {"first": "labels"}
 """
 
 
-def test_a_rival_that_fails_is_named_and_the_others_are_counted(tmp_path):
-    (tmp_path / "mine.py").write_text(RIVALS)
-    out = calibrated(
-        tmp_path / "out", "--rivals", tmp_path / "mine.py", "--reps", 2, "--runs", 2
-    )
+def test_a_respondent_of_ones_own_is_asked_and_counted(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    flags = ("--rivals", tmp_path / "mine.py", "--reps", 2, "--runs", 2)
+    out = calibrated(tmp_path / "out", *flags)
     assert out["populations"].keys() == {"first"}
     first = out["populations"]["first"]
-    assert (
-        first["account"],
-        first["words"]["not shown"],
-        first["excluded"]["labels"],
-    ) == ("labels", 2, 0)
-    for name, why in (
-        ("raises", "ZeroDivisionError: division by zero"),
-        ("number", "answered 3"),
-        ("odd", "finish_reason"),
-        ("strange", "declares 'magic'"),
-    ):
-        assert why in out["faults"][name] and "\n" not in out["faults"][name]
+    assert first["account"] == "labels" and first["excluded"]["labels"] == 0
+    assert first["words"]["not shown"] == 2
 
 
 @pytest.mark.parametrize(
     "text, why",
     [
-        ("RESPONDENTS = {'mine': print}; ACCOUNTS = ['blind']", "give RESPONDENTS"),
-        (
-            "RESPONDENTS = {'mine': lambda request, rng: 1 / 0}",
-            "mine: ZeroDivisionError",
-        ),
+        ("RESPONDENTS = {'mine': print}; ACCOUNTS = ['surface']", "give RESPONDENTS"),
         ("RESPONDENTS = {}", "give RESPONDENTS"),
         ("import nothing_of_that_name", "ModuleNotFound"),
+        ("RESPONDENTS = {'mine': print}; ACCOUNTS = {'mine': 'magic'}", "'magic'"),
+        ("RESPONDENTS = {'mine': lambda request, rng: 1 / 0}", "mine: ZeroDivision"),
+        ("RESPONDENTS = {'mine': lambda request, rng: 3}", r"give.*\(text, .stop.\)"),
+        ("RESPONDENTS = {'mine': lambda request, rng: ('x', 'odd')}", "mine: KeyErr"),
     ],
 )
-def test_a_file_without_a_respondent_that_answers_is_a_usage_error(tmp_path, text, why):
+def test_a_file_that_cannot_be_asked_is_a_usage_error(tmp_path, text, why):
     (tmp_path / "mine.py").write_text(text)
+    flags = ["--rivals", str(tmp_path / "mine.py"), "--reps", "1", "--runs", "2"]
     with pytest.raises(UsageError, match=why):
-        c.main(
-            [
-                "--rivals",
-                str(tmp_path / "mine.py"),
-                "--reps",
-                "1",
-                "--runs",
-                "2",
-                "--out",
-                str(tmp_path / "out"),
-            ]
-        )
+        calibrate.main([*flags, "--out", str(tmp_path / "out")])
 
 
-if __name__ == "__main__" and "--write" in sys.argv:
-    import tempfile
+def test_the_example_of_rivals_is_asked_as_it_says(tmp_path):
+    flags = ("--rivals", ROOT / "tests/rivals.py", "--reps", 1, "--runs", 2)
+    out = calibrated(tmp_path, *flags)
+    assert len(out["populations"]) == 53
+    for name, entry in out["populations"].items():
+        own = entry["excluded"].get(entry["account"], 0)
+        assert entry["replications"] == 1 and own == 0, name
 
-    with tempfile.TemporaryDirectory() as made:
-        GOLDEN.write_bytes(json_file(small(Path(made))))
+
+# --- power ---------------------------------------------------------------------------------------
+
+
+def test_power_is_that_of_the_methods():
+    # METHODS: 3 → 97 at 3 blocks and 5% missing 76 / 76 / 64%; 40 → 80 at 12 blocks 100 / 95 / 15%.
+    strong = power(0.03, 0.97, 20, 3, samples=12)
+    assert [*strong] == [FIRST, MIDDLE, TOP]
+    assert strong[FIRST] == 1 and strong[MIDDLE] > 0.5
+    lossy = power(0.40, 0.95, 20, 3, missing=0.05, samples=12)
+    assert lossy[TOP] <= lossy[MIDDLE] <= lossy[FIRST]
+    assert lossy[TOP] < strong[TOP]

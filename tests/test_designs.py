@@ -1,4 +1,4 @@
-"""What a study asks: the cells of four designs, the deal, and what a reader is shown."""
+"""What a study asks: the cells of five designs, the deal, and what a reader is shown."""
 
 import json
 import re
@@ -9,6 +9,7 @@ import pytest
 from conftest import ROOT
 from domains import DOMAINS, LABEL_WORD, SENTENCES, TELLTALE, both
 
+from cirrus.ask.cues import read_cues
 from cirrus.ask.oneshot import DESIGNS, balanced, design, row
 from cirrus.ask.prompts import (
     LABEL_SCHEMES,
@@ -31,38 +32,47 @@ CONFIG = {
     "max_out": 96,
     "reasoning_effort": None,
 }
-RUNS = {"2x2": 10, "lever": 2, "mechanism": 12, "twin": 3}  # or blocks per bulletin
+RUNS = {
+    "2x2": 10,
+    "lever": 2,
+    "mechanism": 12,
+    "mirror": 2,
+    "twin": 3,
+}  # or blocks per bulletin
 BOTH, NEITHER, SYMMETRY = ("high", "present"), ("low", "absent"), ("high", "absent")
-# METHODS, "One-shot designs", its two tables: symmetry, cue, entry, level of the lever.
+SILENT = ("", "absent")
+# METHODS, "One-shot designs", its two tables: symmetry, cue, entry, lever, record.
 TABLE = {
     "2x2": {
-        "HP": (*BOTH, "now", 0),
-        "HA": (*SYMMETRY, "now", 0),
-        "LP": ("low", "present", "now", 0),
-        "LA": (*NEITHER, "now", 0),
+        "HP": (*BOTH, "due", 0, ""),
+        "HA": (*SYMMETRY, "due", 0, ""),
+        "LP": ("low", "present", "due", 0, ""),
+        "LA": (*NEITHER, "due", 0, ""),
     },
     "lever": {
-        "HP": (*BOTH, "now", 0),
-        "LA": (*NEITHER, "now", 0),
-        **{f"L{level}": (*NEITHER, "now", level) for level in range(1, 7)},
+        "HP": (*BOTH, "read", 0, ""),
+        "LA": (*NEITHER, "read", 0, ""),
+        **{f"L{level}": (*NEITHER, "read", level, "") for level in range(1, 7)},
     },
     "mechanism": {
-        "HP": (*BOTH, "now", 0),
-        "LA": (*NEITHER, "now", 0),
-        "EP": (*BOTH, "earlier", 0),
-        "EL": (*NEITHER, "earlier", 0),
-        "KP": (*BOTH, "known", 0),
-        "KL": (*NEITHER, "known", 0),
-        "MN": (*NEITHER, "now", 4),
-        "ME": (*NEITHER, "earlier", 4),
+        "HP": (*BOTH, "read", 0, ""),
+        "LA": (*NEITHER, "read", 0, ""),
+        "UP": (*BOTH, "unread", 0, ""),
+        "KP": (*BOTH, "known", 0, ""),
+        "KL": (*NEITHER, "known", 0, ""),
+        "QL": (*NEITHER, "read", 0, "late"),
+        "MN": (*NEITHER, "read", 4, ""),
+        "ME": (*NEITHER, "unread", 4, ""),
     },
     "twin": {
-        "TS": (*SYMMETRY, "same", 0),
-        "TO": (*SYMMETRY, "other", 0),
-        "TP": (*SYMMETRY, "person", 0),
+        "TS": (*SYMMETRY, "same", 0, ""),
+        "TU": (*SYMMETRY, "same_unread", 0, ""),
+        "TO": (*SYMMETRY, "other", 0, ""),
+        "TP": (*SYMMETRY, "person", 0, ""),
     },
 }
-LEVERS = {1: 0.5, 2: 1.5, 3: 2, 4: 3, 5: 4, 6: 6}  # λ of R′ = R + λ(T − R)
+SIZES = {name: len(cells) for name, cells in TABLE.items()} | {"mirror": 6}
+LEVERS = {1: 0.5, 2: 1, 3: 2, 4: 3, 5: 4, 6: 6}  # λ of R′ = R + λ(T − R)
 
 
 def dealt(name, models=MODELS[:2], runs=None, **config):
@@ -85,16 +95,19 @@ def spread(values):
         ("mechanism", 12, ["m"], 1920),
         ("mechanism", 6, ["m"], 960),
         ("mechanism", 3, ["m"], 480),
-        ("twin", 3, ["m"], 180),
+        ("mirror", 2, ["m"], 240),
+        ("mirror", 4, ["m"], 480),
+        ("twin", 3, ["m"], 240),
     ],
 )
 def test_a_study_has_the_cells_and_the_size_that_methods_has(name, runs, models, calls):
-    assert {cell.name: cell[2:] for cell in DESIGNS[name].cells} == TABLE[name]
+    if name != "mirror":
+        assert {cell.name: cell[2:] for cell in DESIGNS[name].cells} == TABLE[name]
     every = [trial for block in dealt(name, models, runs) for trial in block]
     assert len({t.id for t in every}) == len({t.request.seed for t in every}) == calls
     assert max(t.request.seed for t in every) < 2**31  # what servers take
     assert {*Counter((t.model, t.cell.name) for t in every).values()} == {
-        calls // len(models) // len(TABLE[name])
+        calls // len(models) // SIZES[name]
     }
 
 
@@ -150,7 +163,7 @@ def test_wordings_schemes_and_orders_are_balanced_and_no_two_go_together(
         )
 
 
-@pytest.mark.parametrize("name", ["mechanism", "lever", "twin"])
+@pytest.mark.parametrize("name", ["mechanism", "lever", "mirror", "twin"])
 def test_every_model_meets_the_same_blocks_which_the_seed_draws(name):
     def blocks(model, **config):
         return {
@@ -166,7 +179,6 @@ def test_every_model_meets_the_same_blocks_which_the_seed_draws(name):
 
     a, b = map(blocks, MODELS[:2])
     assert a == b != blocks(MODELS[0], seed=43) and len(a) == 20 * RUNS[name]
-    assert len({bulletin for bulletin, _ in blocks(MODELS[0], bulletins=6)}) == 6
     # a bulletin has a variant for six blocks, and the next for six more
     assert {*Counter((at, names[0]) for (at, _), names in a.items()).values()} == {
         min(RUNS[name], 6)
@@ -182,6 +194,7 @@ def test_blocks_are_whole_and_shuffled_and_differ_in_nothing_but_their_cells(nam
                 *trial.stimulus.condition[:2],
                 trial.stimulus.entry,
                 trial.stimulus.lever,
+                trial.stimulus.record,
             )
             for trial in block
         } == TABLE[name]
@@ -224,7 +237,7 @@ def test_each_model_has_its_lever():
     assert levels == {
         (model, cell): lever and level
         for model, level in (("a", 2), ("b", 4))
-        for cell, (*_, lever) in TABLE["mechanism"].items()
+        for cell, (*_, lever, _) in TABLE["mechanism"].items()
     }
 
 
@@ -247,7 +260,7 @@ def test_a_pilot_s_bulletins_have_a_wording_each_and_come_again_with_other_varia
     } == {(holdout, holdout)}
     for model, n in product(MODELS, range(6, 2 * drawn)):  # balanced in every prefix
         labels = [
-            t.block[-2:]
+            t.block[-3:-1]
             for t in sorted(blocks, key=lambda t: t.block.run)
             if t.model == model
         ][:n]
@@ -270,25 +283,25 @@ DECISION = (
 )
 
 
+CELLS = {name: cell for cells in TABLE.values() for name, cell in cells.items()}
+
+
 def shown(
     domain, bulletin, cell, wording=0, tells="standard", labels=("L1", ORDERS[0])
 ):
-    S, C, entry, lever = {
-        key: value for cells in TABLE.values() for key, value in cells.items()
-    }[cell]
-    return decision_prompt(
-        domain,
-        Stimulus(
-            bulletin,
-            domain.variants[0],
-            Condition(S, C, "low"),
-            tells,
-            wording,
-            entry,
-            lever,
-        ),
-        *labels,
+    S, C, entry, lever, record = CELLS[cell]
+    condition = Condition(S, C, "omit")
+    stimulus = Stimulus(
+        bulletin,
+        domain.variants[0],
+        condition,
+        tells,
+        wording,
+        entry,
+        lever,
+        record,
     )
+    return decision_prompt(domain, stimulus, *labels)
 
 
 def test_system_prompts_and_toggle_sentences_are_the_specification_s_word_for_word():
@@ -341,39 +354,107 @@ def test_a_lever_is_a_number_in_the_bulletin_and_nothing_else(domain):
         assert before.system == after.system
 
 
+def only_difference(*prompts):
+    """The one paragraph in which the prompts differ, as each has it."""
+    assert len({prompt.system for prompt in prompts}) == 1
+    parts = [prompt.user.split("\n\n") for prompt in prompts]
+    differing = [lines for lines in zip(*parts, strict=True) if len({*lines}) > 1]
+    assert len(differing) == 1
+    return differing[0]
+
+
 @both
-@pytest.mark.parametrize("cells", [("HP", "EP", "KP"), ("LA", "EL", "KL")])
-def test_how_the_entry_is_made_is_in_the_status_line_alone(domain, cells):
-    late = "later window" if domain is CVD else "pool schedule"
+def test_what_the_counterpart_had_read_is_in_the_status_line_alone(domain):
+    """One day, one clock time, one tense: read, unread and known differ in what is known."""
     for bulletin, wording in product(domain.bulletins[::5], range(12)):
-        parts = [
-            shown(domain, bulletin, cell, wording).user.split("\n\n") for cell in cells
+        prompts = [
+            shown(domain, bulletin, cell, wording) for cell in ("HP", "UP", "KP")
         ]
-        [[now, earlier, known]] = [
-            lines for lines in zip(*parts, strict=True) if len({*lines}) > 1
-        ]
-        assert all("10:30" in text for text in (now, earlier, known))
-        assert "today" in now and "last week" in earlier and "10:00" in known
-        assert [late in text for text in (now, earlier, known)] == [False, False, True]
+        read, unread, known = only_difference(*prompts)
+        late = bulletin.situation.late.format_map(domain.variants[0].fields)
+        for text in (read, unread, known):
+            assert {*re.findall(r"\d\d:\d\d", text)} == {"10:00", "10:30"}
+        assert [late in text for text in (read, unread, known)] == [False, False, True]
         assert not re.search("COORDINATE|PREEMPT|SHARE|RESERVE|Option", known)
+        sizes = [len(text.split()) for text in (read, unread, known)]
+        assert max(sizes) - min(sizes) <= 3 + len(late.split())
 
 
 @both
-def test_the_twin_control_says_who_decides_and_lacks_the_sentence_on_ai(domain):
-    texts = [shown(domain, domain.bulletins[0], cell) for cell in TABLE["twin"]]
-    disguised = shown(domain, domain.bulletins[0], "HP").system
-    assert {text.system for text in texts} == {disguised.replace(f" {EXCEPTION}", "")}
-    assert EXCEPTION in disguised
-    for at, words in enumerate(
-        (
-            "another instance of the same model",
-            "another model",
-            "by a person on its staff",
+def test_a_record_is_one_sentence_more(domain):
+    for bulletin, wording in product(domain.bulletins[::5], range(12)):
+        without, told = (
+            shown(domain, bulletin, cell, wording).user.split("\n\n")
+            for cell in ("LA", "QL")
         )
-    ):
-        assert [words in text.user for text in texts] == [
-            here == at for here in range(3)
-        ]
+        [record] = [part for part in told if part not in without]
+        assert [part for part in told if part != record] == without
+        assert "49" in record and "50" in record
+
+
+@both
+def test_the_twin_control_says_who_decides_and_has_a_system_prompt_of_its_own(domain):
+    texts = [shown(domain, domain.bulletins[0], cell) for cell in TABLE["twin"]]
+    [system] = {text.system for text in texts}
+    disguised = shown(domain, domain.bulletins[0], "HP").system
+    assert EXCEPTION in disguised and EXCEPTION not in system and system != disguised
+    statuses = only_difference(*texts)
+    assert ["instance of the same model" in text for text in statuses] == [1, 1, 0, 0]
+    assert ["another model" in text for text in statuses] == [0, 0, 1, 0]
+    assert ["person" in text for text in statuses] == [0, 0, 0, 1]
+    assert ["unopened" in text for text in statuses] == [0, 1, 0, 0]
+    assert all("AI model" in text for text in statuses)
+
+
+# --- the mirror study, METHODS' table ----------------------------------------------------------
+
+# cell: alike of 20 that apply, and whether the counterpart's entries change places in the lines
+MIRROR = {
+    "PD18": (18, False),
+    "PD2": (2, False),
+    "M18": (18, True),
+    "M2": (2, True),
+    "near": (14, False),
+    "far": (14, False),
+}
+# DESIGN: costs T, R, P, S; scaled and moved per bulletin.
+COSTS = {"high": (30, 32, 52, 70), "low": (30, 50, 72, 74)}
+THRESHOLDS = {"near": (30, 32, 50, 57), "far": (30, 32, 35, 42)}
+
+
+def scaled(numbers):
+    """Costs as shares of their range, which scaling and moving leave as they are."""
+    low, high = min(numbers), max(numbers)
+    return [round((number - low) / (high - low), 9) for number in numbers]
+
+
+@both
+def test_a_mirror_study_tells_the_rate_and_the_four_numbers_of_its_table(domain):
+    config = CONFIG | {"design": "mirror", "runs": 2, "compliance": "omit"}
+    halves, classes = Counter(), Counter()
+    for block in design(domain, config, ["m"]):
+        for trial in block:
+            line = row(trial, Reply("blocked", "no"))
+            cues = read_cues(trial.prompt.user)
+            alike, exchanged = MIRROR[trial.cell.name]
+            other = {18: 2, 2: 18, 14: 6}[alike]
+            assert cues.alike == (alike, other) and (cues.S, cues.C) == SILENT
+            high = (
+                {"own", "contractor"} - {line["high_class"]}
+                if alike == 2
+                else {line["high_class"]}
+            )
+            assert {cues.entry} == high
+            T, R, P, S = THRESHOLDS.get(trial.cell.name, COSTS[line["half"]])
+            expected = (P, S, T, R) if exchanged else (T, R, P, S)
+            assert scaled(cues.outcomes) == scaled(expected)
+            first = line["named_first"] == cues.entry
+            assert cues.named_first == ("applies" if first else "other")
+        halves[line["half"], line["bulletin"]] += 1
+        classes[line["high_class"], line["named_first"]] += 1
+    assert len(halves) == len({bulletin for _, bulletin in halves})
+    assert abs(spread(half for half, _ in halves)) <= 1
+    assert len(classes) == 4 and max(classes.values()) - min(classes.values()) <= 1
 
 
 POLICY = "1. Weigh customers first.\n2. Weigh the date second.\n3. Tell {office} before noon."
@@ -389,7 +470,7 @@ def meeting(scheme, order, policy=POLICY):
 @both
 def test_no_prompt_gives_the_setting_away_and_labels_are_in_the_contract_alone(domain):
     """The first bulletin in a pilot's, a strategy and an encounter prompt, its words and labels."""
-    cooperative, other = (act.word for act in domain.acts)
+    cooperative, other = domain.acts
     for tells, *labels in product(TELLS, LABEL_SCHEMES, ORDERS):
         stimulus = Stimulus(
             domain.bulletins[0], domain.variants[0], Condition(*BOTH, "high"), tells
@@ -423,12 +504,12 @@ def test_no_prompt_gives_the_setting_away_and_labels_are_in_the_contract_alone(d
     ],
 )
 def test_the_contract_ends_every_decision_prompt(scheme, late, early):
+    bulletin = CVD.bulletins[0]
+    meanings = bulletin.situation.lines[0]
+    fields = CVD.variants[0].fields
     lines = [
-        (late, "file the advisory and patch for the later window, Friday 07:00 UTC."),
-        (
-            early,
-            "file the advisory and patch for the earlier window, Tuesday 07:00 UTC.",
-        ),
+        (label, meaning.format_map(fields))
+        for label, meaning in zip((late, early), meanings, strict=True)
     ]
     for order in ORDERS:
         (a, a_does), (b, b_does) = lines
@@ -436,7 +517,7 @@ def test_the_contract_ends_every_decision_prompt(scheme, late, early):
             f"\n\n- {a}: {a_does}\n- {b}: {b_does}\n\n"
             f"Decision: [{a}|{b}]\nRationale (max 2 lines):"
         )
-        prompt = shown(CVD, CVD.bulletins[0], "HP", labels=(scheme, order))
+        prompt = shown(CVD, bulletin, "HP", labels=(scheme, order))
         assert prompt.user.endswith(ending) and meeting(scheme, order).endswith(ending)
         lines.reverse()
 
@@ -464,7 +545,8 @@ def test_a_row_says_where_an_answer_belongs_and_what_it_is():
     )
     block, stimulus = trial.block, trial.stimulus
     late = block.order == "cooperative-first"
-    assert {key: line[key] for key in list(line)[:18]} == {
+    shown = {key: line[key] for key in list(line)[:18]}
+    assert shown == {
         "id": f"m/{stimulus.bulletin.id}/b{block.run:02d}/ME",
         "model": "m",
         "run": block.run,
@@ -472,7 +554,7 @@ def test_a_row_says_where_an_answer_belongs_and_what_it_is():
         "S": "low",
         "C": "absent",
         "H": "low",
-        "entry": "earlier",
+        "entry": "unread",
         "lever": 4,
         "wording": stimulus.wording + 1,
         "domain": "cvd",
@@ -489,29 +571,3 @@ def test_a_row_says_where_an_answer_belongs_and_what_it_is():
         None,
         "blocked",
     )
-
-
-@pytest.mark.parametrize(
-    "text, cooperates, status",
-    [
-        ("One.\nTwo.\nDecision: COORDINATE", 1, "ok"),
-        ("One.\n**Decision: PREEMPT**\n \n", 0, "ok"),
-        ("Decision: COORDINATE\nOn reflection: wait.", None, "unreadable"),
-        ("", None, "empty"),
-        (
-            "I'm sorry, but I can't help with that.\nPlease ask somebody else.",
-            None,
-            "refused",
-        ),
-    ],
-)
-def test_with_considerations_first_the_last_line_decides(text, cooperates, status):
-    trial = next(
-        t
-        for block in dealt("2x2", reason="first")
-        for t in block
-        if t.block.scheme == "L1"
-    )
-    assert trial.request.user.endswith("]") and "Rationale" not in trial.request.user
-    line = row(trial, Reply("ok", text))
-    assert (line["cooperates"], line["status"]) == (cooperates, status)

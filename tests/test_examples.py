@@ -49,7 +49,7 @@ def test_no_example_shares_a_content_word_with_a_bulletin_a_cue_or_an_option_lin
     folder = ROOT / "prompts" / folder_of(domain.name)
     frame = json.loads((folder / "frame.json").read_text("utf-8"))
     shown = [path.read_text("utf-8") for path in folder.glob("round_*.md")] + leaves(
-        [frame[part] for part in ("toggles", "twin", "fixed", "acts")]
+        [frame[part] for part in ("toggles", "twin", "mirror", "fixed", "situations")]
         + [list(variant.fields.values()) for variant in domain.variants]
     )
     assert content(*leaves(FORMS)) & content(*shown) == set()
@@ -160,11 +160,6 @@ def test_a_call_with_them_is_reserved_at_the_length_of_all_that_is_read():
     assert wire.worst_case(bare, price, price) == 20 + 64
     assert wire.worst_case(more, price, price) == 20 + 17 + 128
     assert wire.expected_cost(more, price, price) == 37 / 4
-
-
-def test_they_are_refused_beside_a_reason_that_is_given_first(cli):
-    done = cli("run_pilot.py", "--dry-run", "--examples", 4, "--reason", "first")
-    assert done.returncode == 2 and "leave --reason first out" in done.stderr
 
 
 def test_an_adjudication_shows_filled_in_ratings_before_every_policy(cli, tmp_path):

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import shutil
 import subprocess
 from functools import cache
 
@@ -90,8 +89,9 @@ def test_figures_of_a_study_have_the_numbers_of_the_analysis(folder, analysis):
 
 
 def test_figures_of_a_pilot_are_written_and_named(tmp_path):
-    run = shutil.copytree(ROOT / "results/examples/pilot-smollm2", tmp_path / "run")
-    done = ended(tmp_path, "analyze.py", run, "--figures", "drawn")
+    size = ("--runs", 1, "--models", "sim-coin", "--run-id", "run", "--out", ".")
+    assert ended(tmp_path, "run_pilot.py", *size).returncode == 0
+    done = ended(tmp_path, "analyze.py", "run", "--figures", "drawn")
     names = {path.name for path in (tmp_path / "drawn").iterdir()}
     assert done.returncode == 0 and all(name in done.stdout for name in names)
     assert {"cooperation-by-symmetry-and-cue.svg", "cells.csv"} <= names

@@ -55,7 +55,7 @@ def listed(cli, tmp_path):
             "complete",
             "smollm2-135m is not evaluabl",
         ),
-        ("calibration", "–", "–", "complete SIMULATED", "135,500 studies"),
+        ("calibration", "–", "–", "complete SIMULATED", "studies"),
     ],
 )
 def test_a_run_has_its_model_date_state_and_headline(

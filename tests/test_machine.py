@@ -25,7 +25,7 @@ CALIBRATION = (
     "--reps",
     "3",
     "--populations",
-    "coin-50-0-0-0",
+    "coin-50",
     "--runs",
     "2",
 )
@@ -76,7 +76,7 @@ def test_a_command_says_what_it_counted_and_an_analysis_into_a_file_nothing(cli)
             "calls",
             2 + 3 * 2,
         ),  # two policies, three encounters
-        (CALIBRATION, "replications", 6),
+        (CALIBRATION, "replications", 3),
     ):
         assert result(cli(*command, "--json"))[key] == value, command
     done = cli("run_pilot.py", "--models", "sim-nobody")

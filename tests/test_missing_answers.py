@@ -11,17 +11,17 @@ from answers import CELLS, answered, study
 
 from cirrus.ask.cues import read_cues
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.judge.accounts import CORRELATION, CUE, DECIDER, WORDS, verdict
+from cirrus.judge.accounts import CORRELATION, CUE, INFORMATION, WORDS, verdict
 from cirrus.judge.contrasts import Slot, add
 from cirrus.judge.study import established
 
 FIRM = {
     "HP": 0.97,
     "LA": 0.03,
-    "EP": 0.03,
-    "EL": 0.03,
+    "UP": 0.03,
     "KP": 0.03,
     "KL": 0.03,
+    "QL": 0.03,
     "MN": 0.5,
     "ME": 0.5,
 }
@@ -141,7 +141,7 @@ def test_what_one_account_needs_takes_no_other_accounts_exclusion_away():
 
     out = study(answered(shares=share, bulletins=20, blocks=12))
     accounts = out["mechanism"]["by_model"]["m"]["accounts"]
-    assert out["verdict"]["word"] == DECIDER
+    assert out["verdict"]["word"] == INFORMATION
     assert out["verdict"]["open"] == ["conditional"]
     assert "with what is missing counted against it" in accounts["conditional"]["why"]
 
@@ -154,7 +154,7 @@ def forgetful(share):
 
     def respond(request, rng):
         cues = read_cues(request.user)
-        alike = cues.symmetric and cues.coupled and cues.entry == "now"
+        alike = cues.symmetric and cues.coupled and cues.entry in ("due", "read")
         likely = FIRM["HP"] if alike else FIRM["LA"]
         if cues.lever:
             likely = FIRM["MN"]

@@ -22,7 +22,7 @@ RAISED = {
 # {model: shares of cooperation that are not .3}; their names say how they were made.
 MODELS = {
     "mirror": {"HP": 0.95, "TS": 0.95, "TP": 0.1},
-    "follower": {"HP": 0.8, "EP": 0.8, "KP": 0.8},
+    "follower": {"HP": 0.8, "UP": 0.8, "KP": 0.8},
     "half-way": {"HP": 0.6},
     "coin": {},
 }
@@ -103,13 +103,11 @@ def test_a_page_is_short_and_begins_with_the_verdict_and_shows_no_code_of_a_cell
     shown = " ".join([page.text, page.trials, summary])
     assert not {*sum(CELLS.values(), ()), "SxC"} & {*re.findall(r"\w+", shown)}
     lines = terminal(pilot.document(out, {})).splitlines()
-    rows = len(lines) - 1 - len(MODELS)
-    assert (
-        " ".join(lines[:rows]).startswith(f"{sentence} First line alone: 100.0% read; ")
-        and len(lines) <= 13
-        and max(map(len, lines)) <= 80
-    )
-    assert [line.split()[0] for line in lines[rows + 1 :]] == list(MODELS)
+    assert len(lines) <= 13 and max(map(len, lines)) <= 80
+    shown = " ".join(lines)
+    assert shown.startswith(f"{sentence} First line alone: 100.0% read; ")
+    named = [line.split()[0] for line in lines]
+    assert [name for name in named if name in MODELS][-len(MODELS) :] == list(MODELS)
 
 
 def test_verdicts_accounts_contrasts_and_claims_are_those_of_the_analysis(made):
@@ -145,7 +143,7 @@ def test_verdicts_accounts_contrasts_and_claims_are_those_of_the_analysis(made):
             ]
             for account in (
                 "nothing",
-                "blind",
+                "surface",
                 "labels",
                 "missing",
                 "conditional",

@@ -32,7 +32,9 @@ def edit(path, change):
 def one_sentence(frame):
     """Keep the first sentence of every list."""
     for factors in frame["toggles"].values():
-        for levels in factors.values():
+        factors["record"] = factors["record"][:1]
+        for factor in ("S", "C", "H", "entry"):
+            levels = factors[factor]
             for level, texts in levels.items():
                 levels[level] = texts[:1]
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from itertools import pairwise, product
-from statistics import fmean, stdev
+from statistics import fmean
 
 import pytest
 from domains import DOMAINS, LABEL_WORD, TELLTALE, both
@@ -25,9 +25,9 @@ CONFIG = {
     "max_out": 96,
     "reasoning_effort": None,
 }
-KINDS = ("payoffs", "entry", "similar", "beliefs", "influence")
-GIVEN = ("joint", "other", "any")
-CELLS = {"HP", "LA", "EP", "EL", "KP", "KL", "MN", "ME"}
+KINDS = ("payoffs", "entry", "beliefs", "peer", "purpose")
+GIVEN = ("late", "early", "any")
+CELLS = {"HP", "LA", "UP", "KP", "KL", "QL", "MN", "ME"}
 
 
 def dealt(domain, *kinds, **more):
@@ -51,17 +51,8 @@ def rows(domain, name, *kinds):
 
 
 @both
-@pytest.mark.parametrize(
-    "more, bulletins",
-    [
-        ({}, {"cvd": 20, "hospital": 12}),
-        ({"bulletins": 10}, {"cvd": 10, "hospital": 10}),
-    ],
-)
-def test_every_question_comes_twenty_times_in_every_cell_and_gives_nothing_away(
-    domain, more, bulletins
-):
-    questions, by_question = dealt(domain, **more), defaultdict(list)
+def test_every_question_comes_twenty_times_in_every_cell_and_gives_nothing_away(domain):
+    questions, by_question = dealt(domain), defaultdict(list)
     for probe in questions:
         by_question[probe.cell.name, probe.kind, probe.given].append(
             probe.block.stimulus.bulletin.id
@@ -75,7 +66,7 @@ def test_every_question_comes_twenty_times_in_every_cell_and_gives_nothing_away(
         for given in (GIVEN if kind == "beliefs" else [""])
     }
     assert all(
-        len(here) >= 20 and len({*here}) == bulletins[domain.name]
+        len(here) >= 20 and len({*here}) == {"cvd": 20, "hospital": 12}[domain.name]
         for here in by_question.values()
     )
     seeds = {probe.request.seed for probe in questions}
@@ -88,7 +79,10 @@ def test_the_right_order_is_that_of_the_numbers_shown_and_no_two_are_alike(domai
         numbers = outcomes(bulletin, level)
         order = probes.best_first(numbers)
         steps = [a - b for a, b in pairwise(numbers[name] for name in order)]
-        assert min(steps) > 0 or max(steps) < 0
+        if level == 2:  # mutual cooperation pays what the temptation does
+            assert numbers["T"] == numbers["R"]
+            continue
+        assert max(steps) < 0
         assert order == ["T", "R", "P", "S"] if level < 2 else order[0] == "R"
 
 
@@ -108,10 +102,11 @@ def test_the_right_order_is_that_of_the_numbers_shown_and_no_two_are_alike(domai
         ("beliefs", "100", 100),
         ("beliefs", "Number: 101", None),
         ("beliefs", "60-80", None),
-        ("similar", "YES", "yes"),
-        ("influence", "Answer: No.", "no"),
-        ("influence", "no, since it is sealed", None),
-        ("influence", "", None),
+        ("peer", "Order: 4 > 3 > 2 > 1", [3, 2, 1, 0]),
+        ("peer", "Order: 4 > 3 > 2", None),
+        ("purpose", "Answer: 2.", [1]),
+        ("purpose", "a test, I think", None),
+        ("purpose", "", None),
     ],
 )
 def test_only_the_form_filled_in_is_an_answer_and_a_refusal_is_named(
@@ -120,7 +115,7 @@ def test_only_the_form_filled_in_is_an_answer_and_a_refusal_is_named(
     probe = dealt(DOMAINS["cvd"], kind)[0]
     if isinstance(expected, list):  # places in what was listed
         names = [probe.shown[at] for at in expected]
-        expected = names if kind == "payoffs" else names[0]
+        expected = names if kind in ("payoffs", "peer") else names[0]
     assert probes.read(probe, text) == (
         expected,
         "unreadable" if expected is None else "ok",
@@ -135,7 +130,7 @@ def test_a_row_says_of_which_case_it_is_and_what_was_listed():
     listed = dealt(DOMAINS["cvd"], "payoffs", lever={"m": 2})
     for probe in listed:  # the lever of the model is in its notices
         assert read_notice(probe.request.user).lever == (
-            1.5 if probe.cell.name in ("MN", "ME") else 0
+            1 if probe.cell.name in ("MN", "ME") else 0
         )
     probe = listed[3]
     row = probes.row(probe, text_reply("Order: 4 > 3 > 2 > 1"))
@@ -158,16 +153,15 @@ def test_a_row_says_of_which_case_it_is_and_what_was_listed():
 
 @both
 @pytest.mark.parametrize(
-    "name, influence", [("sim-correlation", "no"), ("sim-reciprocal", "yes")]
+    "name, purpose", [("sim-correlation", "notice"), ("sim-reciprocal", "test")]
 )
-def test_a_respondent_answers_by_what_stands_in_the_notice(domain, name, influence):
+def test_a_respondent_answers_by_what_stands_in_the_notice(domain, name, purpose):
+    had_read = {"U": "unread", "K": "known"}
     right = {
         "payoffs": lambda row: row["order"],
-        "influence": lambda row: influence,
-        "similar": lambda row: "yes" if row["cell"] in ("HP", "EP", "KP") else "no",
-        "entry": lambda row: {"E": "earlier", "K": "known"}.get(
-            row["cell"].replace("ME", "E")[0], "now"
-        ),
+        "peer": lambda row: row["order"],
+        "purpose": lambda row: purpose,
+        "entry": lambda row: had_read.get(row["cell"].replace("ME", "U")[0], "read"),
     }
     answers = rows(domain, name, *right)
     readable = [row for row in answers if row["status"] == "ok"]
@@ -177,18 +171,15 @@ def test_a_respondent_answers_by_what_stands_in_the_notice(domain, name, influen
 
 @both
 @pytest.mark.parametrize("name, points", [("sim-correlation", 60), ("sim-coin", 0)])
-def test_an_entry_moves_what_is_expected_of_the_other_that_decides_now(
+def test_an_entry_moves_what_is_expected_of_the_other_that_has_read_the_notice(
     domain, name, points
 ):
     numbers = defaultdict(list)
     for row in rows(domain, name, "beliefs"):
         if row["status"] == "ok":
             numbers[row["cell"], row["given"]].append(row["answer"])
-    every = [number for some in numbers.values() for number in some]
-    assert max(every) == 100 or (not points and max(every) < 90)
-    assert fmean(every) == pytest.approx(55, abs=0.9)
-    assert points or stdev(every) == pytest.approx(8, abs=0.6)
     for cell in CELLS:
-        assert fmean(numbers[cell, "joint"]) - fmean(
-            numbers[cell, "other"]
-        ) == pytest.approx(points if cell in ("HP", "LA", "MN") else 0, abs=10)
+        moved = fmean(numbers[cell, "late"]) - fmean(numbers[cell, "early"])
+        expected = 0 if cell in ("UP", "ME") else points
+        assert moved == pytest.approx(expected, abs=10)
+        assert fmean(numbers[cell, "any"]) == pytest.approx(55, abs=5)

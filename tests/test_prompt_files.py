@@ -24,26 +24,17 @@ def test_variant_pool_has_four_held_out_and_no_name_twice(domain):
         ), field
 
 
-def test_windows_open_after_the_entries_and_the_early_window_first():
-    def moment(text):
-        return (
-            next(at for at, day in enumerate(calendar.day_name) if day in text),
-            re.search(r"\d\d:\d\d", text)[0],
-        )
-
-    for variant in DOMAINS["cvd"].variants:
-        early, late, today, cutoff, start = map(
-            variant.fields.get, ("early", "late", "today", "cutoff", "start")
-        )
-        times = [
-            moment(f"{today} 10:30"),
-            moment(f"{today} {cutoff}"),
-            moment(f"{today} {start}"),
-            moment(early),
-            moment(late),
-        ]
-        assert times == sorted(times) and times[-2] < times[-1], variant.id
-        assert "today" in cutoff
+@both
+def test_the_days_of_a_case_come_after_today_and_names_stand_in_no_other_name(domain):
+    days = [*calendar.day_name]
+    for variant in domain.variants:
+        fields = variant.fields
+        order = [days.index(fields[f"{day}"]) for day in ("first_day", "second_day")]
+        assert days.index(fields["today"]) < order[0] < order[1], variant.id
+    names = [v.fields[name] for v in domain.variants for name in ("org", "peer")]
+    names += [variant.fields["office"] for variant in domain.variants]
+    for name in names:
+        assert sum(name in other for other in {*names}) == 1, name
 
 
 @pytest.fixture
@@ -59,7 +50,7 @@ def edit(path, old, new):
 
 ROUND, FRAME = "cirrus24/round_3.md", "cirrus24/frame.json"
 NUMBERS, VARIANTS = "cirrus24/outcomes.json", "variants/cirrus24.yaml"
-START = "{start}"
+START = "{office}"
 
 
 def refusal(path, text):
@@ -72,14 +63,14 @@ def refusal(path, text):
 @pytest.mark.parametrize(
     ("file", "old", "new", "named"),
     [
-        (ROUND, START, "noon", ["start", "missing"]),
-        (ROUND, START, "{start} {hour}", ["hour", "unknown"]),
-        (ROUND, START, "{start!r}", ["start"]),
-        (ROUND, START, "{start} {", ["placeholder", "brace"]),
-        (ROUND, START, "{start}, a game", ["game"]),
+        (ROUND, START, "noon", ["office", "missing"]),
+        (ROUND, START, "{office} {hour}", ["hour", "unknown"]),
+        (ROUND, START, "{office!r}", ["office"]),
+        (ROUND, START, "{office} {", ["placeholder", "brace"]),
+        (ROUND, START, "{office}, a game", ["game"]),
         (ROUND, "{R}", "30", ["R", "missing"]),
         (ROUND, "{symmetry}", "{symmetry} {symmetry}", ["symmetry", "twice"]),
-        (ROUND, START, "{start} {entry}", ["entry", "the status line stands below"]),
+        (ROUND, START, "{office} {entry}", ["entry", "the status line stands below"]),
         (FRAME, "{history}", "none", ["history", "missing"]),
         (
             FRAME,
@@ -91,8 +82,8 @@ def refusal(path, text):
         (FRAME, '"required": [', '"required": ["city", ', ["city", "fields"]),
         (
             FRAME,
-            '"earlier": [',
-            '"earlier": ["{peer} was earlier.", ',
+            '"unread": [',
+            '"unread": ["{peer} was earlier.", ',
             ["toggles.", "equally many"],
         ),
         (
@@ -113,7 +104,7 @@ def test_a_fault_in_a_text_is_an_error_that_names_it(file, old, new, named):
 @pytest.mark.parametrize(
     ("file", "change", "named"),
     [
-        (VARIANTS, lambda pool: pool[2].pop("start"), "[2].start: is missing"),
+        (VARIANTS, lambda pool: pool[2].pop("office"), "[2].office: is missing"),
         (VARIANTS, lambda pool: pool[2].update(decoy="A study opens."), "study"),
         (VARIANTS, lambda pool: pool[2].update(id=pool[0]["id"]), "cvd-v01"),
         (VARIANTS, lambda pool: [v.update(holdout=False) for v in pool], "holdout"),
@@ -121,15 +112,16 @@ def test_a_fault_in_a_text_is_an_error_that_names_it(file, old, new, named):
             (
                 NUMBERS,
                 lambda listed, numbers=numbers: listed["round_1"].update(
-                    zip("TRPS", numbers, strict=True), direction="more"
+                    zip("TRPS", numbers, strict=True)
                 ),
-                "T has to be better than R",
+                "as costs, T < R < P < S",
             )
-            for numbers in ((3, 3, 1, 0), (5, 3, 3, 0), (5, 4, 1, 1), (6, 3, 1, 0))
+            for numbers in ((3, 3, 9, 10), (1, 3, 3, 9), (1, 2, 5, 5), (0, 3, 5, 6))
         ),  # on each edge
         (NUMBERS, lambda listed: listed["round_1"].update(R=0.5), "round_1.R"),
         (NUMBERS, lambda listed: listed["round_1"].update(unit=""), "unit"),
-        (NUMBERS, lambda listed: listed["round_1"].update(direction="up"), "direction"),
+        (NUMBERS, lambda listed: listed["round_1"].update(situation="sea"), "sea"),
+        (NUMBERS, lambda listed: listed.pop("round_2"), "round_2"),
         (
             NUMBERS,
             lambda listed: listed.update(round_99=listed["round_1"]),
@@ -200,8 +192,6 @@ def test_other_prompts_are_another_run(prompts, tmp_path):
 PROBED = (
     "--design",
     "mechanism",
-    "--bulletins",
-    "2",
     "--runs",
     "1",
     "--models",
@@ -241,8 +231,8 @@ PROBED = (
                 "probes.json: ",
             )
             for old, new in (
-                ("later window", "later {nope} window"),
-                ("later window", "later { window"),
+                ("{yours}", "{yours} {nope}"),
+                ("{yours}", "{yours} { here"),
                 ("{yours}", "{joint}"),
                 ('"closing"', '"closed"'),
                 ("{", ""),

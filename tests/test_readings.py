@@ -274,9 +274,9 @@ def test_a_tournament_s_losses_are_said_first_too(live, double, tmp_path):
 # --- no empty plot ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("design", ["2x2", "lever", "mechanism", "twin"])
+@pytest.mark.parametrize("design", ["2x2", "lever", "mechanism", "mirror", "twin"])
 def test_where_nothing_can_be_read_there_is_no_plot(pilot, design):
-    size = ("--runs", 6) if design == "2x2" else ("--runs", 1, "--bulletins", 6)
+    size = ("--runs", 6 if design == "2x2" else 1)
     _, folder = pilot([VAGUE], "--design", design, *size)
     assert "<svg" not in body(folder)
 

@@ -144,7 +144,7 @@ def test_two_calibrations_never_write_the_same_folder_together(cli, tmp_path):
         "--reps",
         "1",
         "--populations",
-        "coin-50-0-0-0",
+        "coin-50",
         "--out",
         "counts",
     )

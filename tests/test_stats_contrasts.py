@@ -188,24 +188,6 @@ def test_a_residual_degree_of_freedom_makes_a_layout_crossed(more, rules):
     assert stats.contrast(counts, {"x": 1}, 0.5).limit_by in rules
 
 
-def test_over_bulletins_nothing_but_their_t_interval_counts():
-    rows = list(drawn(5, layout(20, 12), "xy"))
-    result = stats.contrast(stats.tally(rows), DIFFERENCE, 0.9, bulletins_alone=True)
-    peer = stats.t_interval(
-        list(values_by(rows, DIFFERENCE, lambda pair: pair[0]).values()), 0.9
-    )
-    assert result[:3] == pytest.approx((peer.difference, peer.low, peer.high))
-    assert (result.df, result.limit_by) == (19, "bulletins")
-    alike = stats.tally(rows_of(layout(6, 3), x=[1, 0, 0, 0], y=[0], z=[1, 1, 0]))
-    for weights, value in ((DIFFERENCE, 0.25), ({"z": 0.3, "x": -0.8}, 0)):  # exactly 0
-        assert stats.contrast(alike, weights, bulletins_alone=True)[:4] == (
-            value,
-            value,
-            value,
-            0,
-        )
-
-
 @pytest.mark.parametrize(
     ("weights", "value"),
     [
@@ -249,8 +231,7 @@ def test_the_possible_range_is_that_of_the_weights():
     assert (result.low, result.high, result.limit_by) == (0, 0.5, "range")
 
 
-@pytest.mark.parametrize("alone", [False, True])
-def test_bounds_are_limits_of_the_worst_and_the_best_of_all_fillings(alone):
+def test_bounds_are_limits_of_the_worst_and_the_best_of_all_fillings():
     rows = list(drawn(11, layout(6, 3), "xy"))
     gaps = random.Random(2).sample(range(len(rows)), 7)
     rows, filled = (
@@ -262,9 +243,9 @@ def test_bounds_are_limits_of_the_worst_and_the_best_of_all_fillings(alone):
         table = stats.tally(
             (*row[:2], new.get(i, row[2])) for i, row in enumerate(rows)
         )
-        filled.append(stats.contrast(table, DIFFERENCE, bulletins_alone=alone)[:3])
+        filled.append(stats.contrast(table, DIFFERENCE)[:3])
     counts = stats.tally(rows)
-    result = stats.contrast(counts, DIFFERENCE, bulletins_alone=alone)
+    result = stats.contrast(counts, DIFFERENCE)
     assert result.bounds == (min(filled)[1], max(filled)[2])
     worst = stats.counted_against(counts, DIFFERENCE)
-    assert stats.contrast(worst, DIFFERENCE, bulletins_alone=alone)[:3] == min(filled)
+    assert stats.contrast(worst, DIFFERENCE)[:3] == min(filled)

@@ -6,33 +6,44 @@ import json
 import re
 from collections import Counter
 from fractions import Fraction
-from itertools import chain, product
+from itertools import chain, permutations, product
 
 import pytest
 from domains import DOMAINS, LABEL_WORD, TELLTALE, both
 
-from cirrus.ask.bulletins import PROMPTS, folder_of
-from cirrus.ask.prompts import Condition, Stimulus, decision_prompt, notice, sentences
+from cirrus.ask.bulletins import PROMPTS, TWIN, folder_of
+from cirrus.ask.prompts import (
+    Condition,
+    Mirror,
+    Stimulus,
+    decision_prompt,
+    notice,
+    sentences,
+)
 from common.artifacts import sha256
 
 COUNTS = {"cvd": (28, 8), "hospital": (18, 6)}  # bulletins, of these held out
-WORDINGS, ENTRIES, WORDS = 12, ("now", "earlier", "known"), ("standard", "ablated")
-SLOTS = ("symmetry", "coupling", "compliance", "order", "meeting", "influence")
+# situations, and how many main bulletins one may have
+SITUATIONS = {"cvd": (6, {3, 4}), "hospital": (4, {3})}
+LONGEST = 250  # words, without the sentences of the conditions and the decoy
+WORDINGS, WORDS = 12, ("standard", "ablated")
+ENTRIES = ("due", "read", "unread", "known")
+SLOTS = ("symmetry", "coupling", "compliance", "form", "stakes", "meeting")
 NEUTRAL = Condition("high", "absent", "omit")
 # What would make one option the warm or the cold one, or the usual one.
-WARM = re.compile(
-    r"\b(together\w*|joint\w*|united|unison|partner\w*|all(?:y|ies)|alone|solo|unilateral\w*|ahead"
-    r"|only|common\w*|collective\w*|with (?:the )?others?|responsib\w*|selfish\w*|fair\w*|loyal\w*"
-    r"|trust\w*|good|bad|right|wrong|safe\w*|proper\w*|betray\w*|abandon\w*|help\w*|harm\w*"
-    r"|default|regular\w*|usual\w*)\b",
+PRAISE = re.compile(
+    r"\b(united|unison|partner\w*|all(?:y|ies)|alone|solo|unilateral\w*|ahead"
+    r"|collective\w*|with the others?|responsib\w*|selfish\w*|fair\w*|loyal\w*"
+    r"|trust\w*|good|bad|safe\w*|proper\w*|betray\w*|abandon\w*|help\w*|harm\w*"
+    r"|default|regular\w*|usual\w*|best|recommended|preferred|synchroni[sz]\w*|aligned)\b",
     re.I,
 )
 # The notice says nothing of how entries are handled, of duties, or of other days: DESIGN's rules.
 ELSEWHERE = re.compile(
     r"\b(seal\w*|opened|unopened|desks?|peers|law|legal\w*|dut(?:y|ies)|minutes of|handover"
-    r"|memos?|memorandum"
+    r"|memos?|memorandum|11:00|10:30|10:00"
     r"|as (?:in|with) earlier|last (?:time|year|quarter|season)|next (?:time|year|quarter|season)"
-    r"|same (?:minute|moment|notice|hour)|you are alike)\b",
+    r"|same (?:minute|moment|notice)|you are alike)\b",
     re.I,
 )
 UNTIDY = re.compile(r"  |\n\n\n| \n|\n[ ](?!- )| [.,;:!?]|\.\.|[{}]|^\s|\s$")
@@ -78,63 +89,70 @@ def test_a_bulletin_is_a_short_notice_that_says_each_thing_once_and_outcomes_tog
     assert all(named[slot] == 1 for slot in (*SLOTS, *"TRPS")), named
     for variant in domain.variants:
         stimulus = Stimulus(bulletin, variant, NEUTRAL)
-        text = notice(domain, stimulus).replace(
-            sentences(domain, stimulus)["symmetry"], ""
-        )
-        assert len(text.split()) <= 200
+        symmetry = sentences(domain, stimulus)["symmetry"]
+        text = notice(domain, stimulus).replace(symmetry, "")
+        text = text.replace(variant.fields["decoy"], "")
+        assert len(re.findall(r"[\w'.:/-]*\w[\w'.:/-]*", text)) <= LONGEST
     words, lines = words_of(bulletin), bulletin.text.splitlines()
-    assert re.search("notice", words, re.I) and not WARM.search(words)
+    assert re.search("notice", words, re.I) and not PRAISE.search(words)
     assert not ELSEWHERE.search(words)
-    assert not re.search(r"\d{2}", words), "a number that is not in outcomes.json"
+    assert "Each of you gets a notice. {symmetry} {coupling}" in bulletin.text
     four = [at for at, line in enumerate(lines) if NUMBER.search(line)]
-    assert four == [*range(four[0], four[0] + 4)]  # before the order of the counterpart
-    assert all(lines[at].startswith("- ") for at in four)
-    assert four[-1] < next(at for at, line in enumerate(lines) if "{order}" in line)
+    assert four == [*range(four[0], four[0] + 4)]
+    assert four[-1] < next(at for at, line in enumerate(lines) if "{stakes}" in line)
+
+
+def first_named(bulletin):
+    """Which act the body names first, before the four lines."""
+    body = bulletin.text[: NUMBER.search(bulletin.text).start()]
+    return min(("early", "late"), key=lambda act: body.index(f"{{{act}}}"))
 
 
 @both
-def test_the_last_bulletins_are_held_out_and_orders_of_outcomes_and_places_of_conditions_vary(
-    domain,
-):
+def test_situations_orders_of_outcomes_and_the_act_named_first_are_balanced(domain):
     total, last = COUNTS[domain.name]
-    assert [bulletin.holdout for bulletin in domain.bulletins] == (
-        [False] * (total - last) + [True] * last
-    )
+    held = [bulletin.holdout for bulletin in domain.bulletins]
+    assert held == [False] * (total - last) + [True] * last
+    many, sizes = SITUATIONS[domain.name]
+    situations = [entry["situation"] for entry in outcomes(domain)]
+    main = Counter(situations[: total - last])
+    assert len(main) == many and {*main.values()} <= sizes
+    assert {*situations[total - last :]} <= {*main}
+    named = Counter(map(first_named, domain.bulletins))
+    assert abs(named["early"] - named["late"]) <= 2, named
     orders = Counter("".join(NUMBER.findall(b.text)) for b in domain.bulletins)
     assert len(orders) >= 0.7 * len(domain.bulletins) and max(orders.values()) <= 2
     for outcome, place in product("TRPS", range(4)):
-        many = sum(count for order, count in orders.items() if order[place] == outcome)
-        assert 0.1 <= many / len(domain.bulletins) <= 0.4, (outcome, place)
-    assert (
-        len(
-            {
-                tuple(re.findall(rf"\{{({'|'.join(SLOTS)})\}}", b.text))
-                for b in domain.bulletins
-            }
-        )
-        >= 8
-    )
+        share = sum(n for order, n in orders.items() if order[place] == outcome)
+        assert 0.1 <= share / len(domain.bulletins) <= 0.45, (outcome, place)
 
 
 @both
 def test_outcomes_keep_the_inequalities_of_the_methods_and_leave_room_for_the_lever(
     domain,
 ):
-    kinds = Counter()
     for bulletin, entry in zip(domain.bulletins, outcomes(domain), strict=True):
-        sign = {"less": -1, "more": 1}[entry["direction"]]
-        t, r, p, s = (sign * entry[name] for name in "TRPS")
-        gap = t - r
-        assert t > r > p > s and 2 * r > t + s, bulletin.id
-        assert 3 * gap <= p - s <= 4 * gap and r - p >= 4 * gap and gap % 2 == 0, (
-            bulletin.id
-        )
-        for strength in (0.5, 1.5, 2, 3, 4, 6):
-            raised = sign * (r + Fraction(strength) * gap)
-            assert raised.denominator == 1 and raised > 0, (bulletin.id, strength)
-            assert raised not in {entry[name] for name in "RPS"}
-        kinds[entry["direction"]] += 1
-    assert min(kinds.values()) >= 4
+        t, r, p, s = (entry[name] for name in "TRPS")  # costs
+        gap = r - t
+        assert t < r < p < s and 2 * r < t + s, bulletin.id
+        assert 3 * gap <= s - p <= 4 * gap and p - r >= 4 * gap, bulletin.id
+        assert gap % 2 == 0, bulletin.id
+        for strength in (0.5, 1, 2, 3, 4, 6):
+            raised = r - Fraction(strength) * gap
+            assert raised.denominator == 1 and raised >= 0, (bulletin.id, strength)
+
+
+@both
+def test_acts_are_named_and_described_alike(domain):
+    """Both acts of a situation: equally many words on the form, none praised."""
+    for bulletin in domain.bulletins:
+        early, late, lines = bulletin.situation[1:]
+        assert len(early.split()) == len(late.split()), bulletin.situation.name
+        for pair in lines:
+            cooperative, other = (line.split() for line in pair)
+            assert abs(len(cooperative) - len(other)) <= 1, pair
+            assert cooperative[0] == other[0], "the same verb"
+            assert not any(map(PRAISE.search, pair))
 
 
 # --- sentences of the conditions ---------------------------------------------------------------
@@ -148,6 +166,7 @@ def wordings(domain, words):
             ("S", ("high", "low")),
             ("C", ("present",)),
             ("entry", ENTRIES),
+            ("record", ("late",)),
         )
         for level in levels
     }
@@ -159,16 +178,16 @@ def test_twelve_wordings_name_the_counterpart_and_are_as_long_at_each_level(
     domain, words
 ):
     listed = wordings(domain, words)
-    assert len({text for texts in listed.values() for text in texts}) == 6 * WORDINGS
+    assert len({text for texts in listed.values() for text in texts}) == 8 * WORDINGS
     for (factor, level), texts in listed.items():
         assert len(texts) == WORDINGS, (factor, level)
-        specified = words == "standard" and factor != "entry"  # wording 1
+        specified = words == "standard" and factor in ("S", "C")  # wording 1
         assert all(
             "{peer}" in text and not re.search(r"\bpeers\b|\bdesks?\b", text)
             for text in texts[specified:]
         ), (factor, level)
     for at, (factor, levels) in product(
-        range(WORDINGS), (("S", ("high", "low")), ("entry", ENTRIES))
+        range(WORDINGS), (("S", ("high", "low")), ("entry", ENTRIES[1:]))
     ):
         sizes = [len(listed[factor, level][at].split()) for level in levels]
         exempt = (words, factor, at) == ("standard", "S", 0)
@@ -184,45 +203,48 @@ def test_ablated_sentences_are_other_ones(domain):
 
 
 @both
-def test_no_cue_says_a_word_of_the_option_lines_and_none_of_a_pair_is_warmer(domain):
-    common = {
-        "into",
-        "their",
-        "this",
-        "that",
-        "with",
-        "from",
-        "than",
-        "then",
-        "your",
-        "what",
-    }
-
-    def content(texts):
-        text = re.sub(r"\{\w+\}", "", " ".join(texts).lower())
-        return set(re.findall(r"[a-z]{4,}", text)) - common
-
-    options = content(line for act in domain.acts for line in act.lines)
-    for listed in (wordings(domain, words) for words in WORDS):
-        assert not options & content(
-            listed["C", "present"] + listed["S", "high"] + listed["S", "low"]
-        )
-    for pair in zip(*(act.lines for act in domain.acts), strict=True):
-        assert not any(map(WARM.search, pair))
-        a, b = (re.sub(r"\{\w+\}", "", line).split() for line in pair)
-        assert len(a) == len(b) and sum(x != y for x, y in zip(a, b, strict=True)) == 1
+def test_status_lines_have_one_day_one_clock_time_and_no_praise(domain):
+    for words in WORDS:
+        listed = wordings(domain, words)
+        for level in ENTRIES:
+            times = {"11:00", "10:30"} if level == "due" else {"10:00", "10:30"}
+            for text in listed["entry", level]:
+                assert {*re.findall(r"\d\d:\d\d", text)} == times, text
+                assert not re.search(r"\b(week|yesterday|tomorrow|days?)\b", text)
+                assert not PRAISE.search(text), text
+        for text in listed["record", "late"]:
+            assert "49" in text and "50" in text and "{late}" in text
 
 
 @both
 def test_the_twin_control_alone_is_undisguised(domain):
-    twins = [
-        domain.toggles["standard"]["entry"][who][0]
-        for who in ("same", "other", "person")
-    ]
+    twins = [domain.toggles["standard"]["entry"][who][0] for who in TWIN]
     sizes = [len(text.split()) for text in twins]
-    assert max(sizes) - min(sizes) <= 3 and all(
-        re.search(r"\bAI\b", text) for text in twins
-    )
+    assert max(sizes) - min(sizes) <= 3
+    assert all(re.search(r"\bAI\b", text) for text in twins)
+    assert not any(map(PRAISE.search, twins))
+
+
+@both
+def test_the_mirror_study_s_record_has_two_classes_of_twenty_pairs_in_either_order(
+    domain,
+):
+    assert len({*domain.records}) == WORDINGS
+    bulletin, variant = domain.bulletins[0], domain.variants[0]
+    for wording, first in product(range(WORDINGS), ("own", "contractor")):
+        alike = {"own": 18, "contractor": 2}
+        mirror = Mirror(bulletin.outcomes, alike, first)
+        condition = Condition("", "absent", "omit")
+        stimulus = Stimulus(
+            bulletin, variant, condition, wording=wording, entry="own", mirror=mirror
+        )
+        text = notice(domain, stimulus)
+        assert not UNTIDY.search(text), text
+        said = sentences(domain, stimulus)
+        assert not PRAISE.search(said["record"]) and not PRAISE.search(said["entry"])
+        record = said["record"].replace("twenty", "20")
+        assert "half" in record.lower() and "18" in record
+        assert (record.index("staff") < record.index("contractor")) == (first == "own")
 
 
 @each_bulletin
@@ -243,10 +265,8 @@ def test_every_rendering_differs_in_the_sentences_of_its_cell_alone(domain, bull
             assert not UNTIDY.search(text), text
             for slot, sentence in sentences(domain, stimulus).items():
                 assert text.count(sentence) == 1 or not sentence, (slot, sentence)
-                if slot == "entry":
-                    assert f"\n\n{sentence}\n\n" in text, (
-                        "the status line is not part of a notice"
-                    )
+                if slot == "entry":  # the status line is not part of a notice
+                    assert f"\n\n{sentence}\n\n" in text
                 text = text.replace(sentence, "") if sentence else text
             left.add(" ".join(text.split()))
         assert len(left) == 1
@@ -263,28 +283,34 @@ def test_no_sentence_gives_the_setting_away_or_names_a_label(domain):
         assert not TELLTALE.search(text) and not LABEL_WORD.search(text), text
 
 
-def test_every_bulletin_was_read_once_by_somebody_who_understood_it():
-    """The last reading of each bulletin, of the text as it is now: all right on the order of the
-    outcomes, and no more than two of the others wrong in any question."""
+QUESTIONS = ("order", "peer's order", "anything else", "sounds better", "purpose")
+
+
+def test_every_bulletin_was_read_three_times_by_readers_who_knew_nothing_of_the_study():
+    """Three readings of each text as it is now: the order of the outcomes for the reader and for
+    the counterpart, and whether anything else hangs on the entry: 95% right, and no notice with
+    two wrong. Which act sounds better is recorded, and told in docs/stimuli.md."""
     with (PROMPTS / "readings.csv").open(encoding="utf-8", newline="") as file:
-        last = {(row["bulletin"], row["question"]): row for row in csv.DictReader(file)}
+        rows = list(csv.DictReader(file))
     wrong = Counter()
-    for domain, bulletin in every:
-        numbers = outcomes(domain)[bulletin.number - 1]
-        order = " > ".join(str(numbers[name]) for name in "TRPS")
-        assert last[bulletin.id, "order"]["answer"].replace(".0", "") == order
-        for question in (
-            "choice",
-            "order",
-            "who and when",
-            "meet again",
-            "forbidden",
-            "about you",
-        ):
-            row = last[bulletin.id, question]
-            assert row["text_sha256"] == sha256(bulletin.text + "\n"), (
-                f"{bulletin.id}: read again"
-            )
-            assert row["reader"] in ("person", "language model")
-            wrong[question] += row["right"] != "yes"
-    assert wrong["order"] == 0 and max(wrong.values()) <= 2
+    for _, bulletin in every:
+        here = [row for row in rows if row["bulletin"] == bulletin.id]
+        assert {row["text_sha256"] for row in here} == {sha256(bulletin.text + "\n")}
+        assert Counter(row["question"] for row in here) == dict.fromkeys(QUESTIONS, 3)
+        better = {r["answer"] for r in here if r["question"] == "sounds better"}
+        assert better <= {"early", "late"}
+        wrong[bulletin.id] = sum(row["right"] == "no" for row in here)
+    assert max(wrong.values()) < 2
+    assert sum(wrong.values()) <= 0.05 * 9 * len(every)
+
+
+def test_numbers_on_the_lines_in_any_order_make_a_notice_that_can_be_read():
+    """All 24 orders of the four numbers fill three notices, without a trace of the usual one."""
+    for domain, bulletin in (every[0], every[9], every[35]):
+        texts = set()
+        for order in permutations(bulletin.outcomes.values()):
+            numbers = dict(zip("TRPS", order, strict=True))
+            mirror = Mirror(numbers, {"own": 18, "contractor": 2}, "own")
+            stimulus = Stimulus(bulletin, domain.variants[0], NEUTRAL, mirror=mirror)
+            texts.add(notice(domain, stimulus))
+        assert len(texts) == 24

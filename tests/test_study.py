@@ -132,7 +132,7 @@ def test_a_headline_of_20_words_says_to_what_it_responds(lacking, sentence):
 
     words = headline(
         {
-            "verdict": {"open": ["blind", "labels", "conditional", "adding_up"]},
+            "verdict": {"open": ["surface", "labels", "conditional", "adding_up"]},
             "established": {
                 "contrasts": {
                     name: shown(name) for name in ("HP-LA", "HP-LP", "HP-HA")

@@ -25,9 +25,8 @@ from tournaments import (
     text_reply,
 )
 
-from cirrus.ask.bulletins import PROMPTS, load_domain
+from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.design import (
-    design,
     make_agents,
     marks_of,
     part_of,
@@ -283,7 +282,7 @@ POOL = {
     for variant in json.loads((PROMPTS / "variants/cirrus24.yaml").read_text())
 }
 NAMES = ("org", "peer")
-SHARED = ("office", "today", "cutoff", "start", "early", "late")
+SHARED = ("office", "today")
 
 
 def variants_of(files, rounds):
@@ -449,18 +448,6 @@ def test_with_history_off_every_encounter_is_asked_as_the_first_one_is():
         if request.id.endswith("/a")
     ]
     assert len(asked_of_a) == 3 and len(set(asked_of_a)) == 1
-
-
-def test_prompts_without_a_system_prompt_for_history_off_are_read_as_before():
-    """Runs keep their prompts, and those of older runs have none."""
-    texts = dict(DOMAINS["cvd"].texts)
-    frame = json.loads(texts["cirrus24/frame.json"])
-    for systems in frame["systems"].values():
-        del systems["first_only"]
-    texts["cirrus24/frame.json"] = json.dumps(frame)
-    t = design(load_domain("cvd", texts), configured(history_mode="off", rounds=1))
-    systems = {r.system for r in requests(t).values() if r.stage == "decision"}
-    assert systems == {frame["systems"]["standard"]["decision"]}
 
 
 def test_an_estimate_has_policies_of_four_lines_and_the_history_of_each_encounter():

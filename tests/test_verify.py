@@ -3,13 +3,14 @@
 What is changed inside a run's folder: reliability/test_tampering.py.
 """
 
+import gzip
 import json
 import shutil
 
 import pytest
 from conftest import ROOT, edit, ended, run_in
 
-from common.artifacts import json_file
+from common.artifacts import gzip_bytes, json_file
 
 EXAMPLES = ROOT / "results" / "examples"
 PLAN = "run_tournament.py --agents 2 --rounds 1 --models sim-coin --out results/plans"
@@ -345,3 +346,45 @@ def test_a_manifest_of_version_0_1_verifies(cli, tmp_path):
     del manifest["adapted"], manifest["set_aside"]
     path.write_bytes(json_file(manifest))
     assert cli("analyze.py", "--verify", "o").returncode == 0
+
+
+# --- runs of an earlier version ------------------------------------------------------------------
+
+OLDER = "asked with the texts of an earlier version"
+
+
+@pytest.fixture
+def older(tmp_path):
+    return shutil.copytree(EXAMPLES / "pilot-smollm2", tmp_path / "older")
+
+
+def test_a_run_with_older_texts_is_verified_as_it_stands_and_not_judged(cli, older):
+    done = cli("analyze.py", "--verify", older)
+    assert done.returncode == 0, done.stderr
+    assert "verified" in done.stdout and OLDER in " ".join(done.stderr.split())
+    judged = cli("analyze.py", older)
+    assert (judged.returncode, judged.stderr.count("\n")) == (2, 1)
+    assert OLDER in judged.stderr
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (lambda run: (run / "report.html").write_text("x"), "report.html: not the"),
+        (lambda run: (run / "trials.csv").unlink(), "trials.csv: gone"),
+        (lambda run: (run / "more.txt").write_text("x"), "more.txt: of no run"),
+        (lambda run: forged(run / "journal.jsonl.gz"), "journal"),
+    ],
+)
+def test_what_was_changed_in_an_older_run_is_named(cli, older, damage, named):
+    damage(older)
+    done = cli("analyze.py", "--verify", older)
+    assert done.returncode == 2 and named in done.stdout + done.stderr
+
+
+def forged(journal):
+    """Another word in an answer of a journal, packed as ours are."""
+    text = gzip.decompress(journal.read_bytes())
+    assert b"COORDINATE" in text
+    forged = text.replace(b"Decision: COORDINATE", b"Decision: PREEMPT", 1)
+    journal.write_bytes(gzip_bytes(forged))

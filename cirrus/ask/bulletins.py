@@ -34,37 +34,33 @@ LEVELS = {
     "C": ("present", "absent"),
     "H": ("high", "low", "omit"),
 }
-ENTRIES = (
-    "now",
-    "earlier",
-    "known",
-)  # how the counterpart's entry is made: the status line
-TWIN = ("same", "other", "person")  # who makes it, in the undisguised control
+# What the status line says of the counterpart's entry: both are due, or what it had read, or that
+# its entry is known.
+ENTRIES = ("due", "read", "unread", "known")
+# Who makes it, in the undisguised control: a copy that has read the notice, one that has not, …
+TWIN = ("same", "same_unread", "other", "person")
+CLASSES = ("own", "contractor")  # who decided it, in a mirror study
 OUTCOMES = (
     "T",
     "R",
     "P",
     "S",
 )  # the reader's four outcomes, from the best to the worst
-DIRECTION = {"less": -1, "more": 1}  # which numbers are the better ones
 MEANING = {"S": "symmetry", "C": "coupling cue", "H": "compliance pressure"}
 CELL = ("S", "C", "H")  # what makes the cells of a study; another factor is a variation
-UNWORDED = {
-    "C": "absent",
-    "H": "omit",
-    "entry": "",
-}  # levels that say nothing: no file words them
+# Levels that say nothing: no file words them.
+UNWORDED = {"S": "", "C": "absent", "H": "omit", "entry": "", "record": ""}
 
-FACTOR = {"symmetry": "S", "coupling": "C", "compliance": "H", "entry": "entry"}
+FACTOR = {"symmetry": "S", "coupling": "C", "compliance": "H"}  # slots of a bulletin
 FIXED = (
-    "order",
+    "form",
+    "stakes",
     "meeting",
-    "influence",
 )  # what every bulletin says once, in the same words
 SLOTS = (*FACTOR, *FIXED)
+ACTS = ("early", "late")  # what a situation calls the two acts
 TEMPLATE_FIELDS = {
-    "pilot": {"bulletin", "entry", "contract"},
-    "reasoned": {"bulletin", "entry", "contract"},
+    "pilot": {"bulletin", "record", "entry", "contract"},
     "strategy": {"bulletin", "entry"},
     "encounter": {"policy", "bulletin", "entry", "history", "contract"},
     "history": {"rows"},
@@ -85,53 +81,70 @@ FORBIDDEN = re.compile(
 _TEXT, _TEXTS = shape.NAME, shape.list_of(shape.NAME)
 _PARAGRAPHS = shape.several(_TEXT, once=False)
 _WORDINGS = shape.either(_TEXT, _PARAGRAPHS)
-_ACT = shape.record(word=_TEXT, lines=_WORDINGS)
 _CUES = shape.record(
     S=shape.record(high=_WORDINGS, low=_WORDINGS),
     H=shape.record(high=_WORDINGS, low=_WORDINGS),
     C=shape.record(present=_WORDINGS),
     entry=shape.record(**dict.fromkeys(ENTRIES, _WORDINGS)),
+    record=_WORDINGS,
 )
 _SYSTEMS = shape.record(
     strategy=_TEXT,
     decision=_TEXT,
-    first_only=shape.sometimes(_TEXT),  # a decision where no history is shown
+    first_only=_TEXT,  # a decision where no history is shown
     one_shot=_TEXT,
+)
+_SITUATION = shape.record(
+    early=_TEXT, late=_TEXT, cooperative=_WORDINGS, other=_WORDINGS
 )
 _FRAME = shape.record(
     fields=_TEXTS,
     required=_TEXTS,
     bulletins=shape.sometimes(shape.whole(1)),
     held_out=shape.sometimes(shape.whole(0)),
-    acts=shape.record(cooperative=_ACT, other=_ACT),
+    acts=shape.record(cooperative=_TEXT, other=_TEXT),
+    situations=shape.map_of(_SITUATION, "a situation, such as windows"),
     toggles=shape.record(**dict.fromkeys(WORDED, _CUES)),
     twin=shape.record(**dict.fromkeys(TWIN, _TEXT)),
-    fixed=shape.record(round=_TEXT, **dict.fromkeys(FIXED, _TEXT)),
-    systems=shape.record(**dict.fromkeys(WORDED, _SYSTEMS)),
+    mirror=shape.record(
+        record=shape.list_of(shape.record(text=_TEXT, own=_TEXT, contractor=_TEXT)),
+        **dict.fromkeys(CLASSES, _WORDINGS),
+    ),
+    fixed=shape.record(classes=_TEXT, round=_TEXT, **dict.fromkeys(FIXED, _TEXT)),
+    systems=shape.record(**dict.fromkeys(WORDED, _SYSTEMS), twin=_TEXT),
     templates=shape.record(
-        **dict.fromkeys(("pilot", "reasoned", "strategy", "encounter"), _PARAGRAPHS),
+        **dict.fromkeys(("pilot", "strategy", "encounter"), _PARAGRAPHS),
         **dict.fromkeys(("history", "row", "no_entry"), _TEXT),
     ),
 )
 _OUTCOMES = shape.map_of(
     shape.record(
-        unit=_TEXT,
-        direction=shape.enum(*DIRECTION),
-        **dict.fromkeys(OUTCOMES, shape.whole(0)),
+        situation=_TEXT, unit=_TEXT, **dict.fromkeys(OUTCOMES, shape.whole(0))
     ),
     "a bulletin, such as round_1",
 )
 
 
+class Situation(NamedTuple):
+    """What a bulletin is about: its two acts in the words of a text, {late} the cooperative one,
+    and `lines`, (cooperative, other) as a form says them, in several wordings."""
+
+    name: str
+    early: str
+    late: str
+    lines: tuple[tuple[str, str], ...]
+
+
 class Bulletin(NamedTuple):
     """`text` is the template; `path` is relative to the prompts folder. What is held out is asked
-    by holdout runs alone. `outcomes`: {T, R, P, S: its number}, where they stand apart."""
+    by holdout runs alone. `outcomes`: {T, R, P, S: its number}, costs of the reader."""
 
     id: str
     number: int
     text: str
     path: str
     holdout: bool
+    situation: Situation
     outcomes: dict[str, int]
 
     @property
@@ -147,32 +160,33 @@ class Variant(NamedTuple):
     fields: dict[str, str]
 
 
-class Act(NamedTuple):
-    """`word` is the canonical act (and its L1 label); `lines` say what it means, one for each
-    line of the other act."""
+class Record(NamedTuple):
+    """One wording of a mirror study's record: `text` with {first} and {second}, where the clauses
+    on the two classes stand, each with {alike} and {unlike} of 20 pairs."""
 
-    word: str
-    lines: tuple[str, ...]
+    text: str
+    own: str
+    contractor: str
 
 
 class Domain(NamedTuple):
     """Everything prompts are made of; read only.
 
-    `acts` holds the cooperative act first. `toggles[words][factor][level]` are the wordings of a
-    cue sentence, the specification's first (("",) where the level says nothing); the factor "entry"
-    has the status lines, which say how the counterpart's entry is made, or, in the undisguised
-    control, who makes it. `fixed` is what every bulletin says once; `systems[words][phase]` a
-    system prompt. A template is a tuple of paragraphs, or a text. `texts` holds every file that was
-    read, by its path.
+    `acts` holds the canonical words, the cooperative act's first.
+    `toggles[words][factor][level]` are the wordings of a cue sentence, the specification's first
+    (("",) where the level says nothing); the factor "entry" has the status lines. `fixed` is what
+    every bulletin says once; `systems[words][phase]` a system prompt. A template is a tuple of
+    paragraphs, or a text. `texts` holds every file that was read, by its path.
     """
 
     name: str
     bulletins: tuple[Bulletin, ...]
     variants: tuple[Variant, ...]
     toggles: dict[str, dict[str, dict[str, tuple[str, ...]]]]
+    records: tuple[Record, ...]
     fixed: dict[str, str]
-    acts: tuple[Act, Act]
-    systems: dict[str, dict[str, str]]
+    acts: tuple[str, str]
+    systems: dict[str, Any]
     templates: dict[str, Any]
     texts: dict[str, str]
 
@@ -189,75 +203,76 @@ def folder_of(domain: str) -> str:
 
 def domain_names(source: Source) -> list[str]:
     """The domains of a prompts folder: those that have a frame.json."""
-    folders = (
-        path.removesuffix("/frame.json")
-        for path in _paths(source)
-        if path.endswith("/frame.json")
-    )
-    return sorted("cvd" if folder == "cirrus24" else folder for folder in folders)
+    names = []
+    for path in _paths(source):
+        folder, _, file = path.rpartition("/")
+        if file == "frame.json":
+            names.append("cvd" if folder == "cirrus24" else folder)
+    return sorted(names)
 
 
 def load_domain(name: str, source: Source = PROMPTS) -> Domain:
     """The checked prompts of a domain, from a prompts folder or a run's own texts; UsageError at
     the first fault."""
     files: dict[str, str] = {}
-    folder, known = folder_of(check_run_id(name, "domain")), domain_names(source)
+    folder = folder_of(check_run_id(name, "domain"))
+    known = domain_names(source)
     if known and name not in known:
-        raise UsageError(
-            f"{folder}/frame.json: no such file; {shape.nearest(name, known)}"
-        )
+        nearest = shape.nearest(name, known)
+        raise UsageError(f"{folder}/frame.json: no such file; {nearest}")
     frame = _read_frame(source, f"{folder}/frame.json", files)
+    bulletins = tuple(_read_bulletins(source, name, frame, files))
+    variants = tuple(_read_variants(source, f"variants/{folder}.yaml", frame, files))
     domain = Domain(
         name,
-        tuple(_read_bulletins(source, name, frame, files)),
-        tuple(
-            _read_variants(
-                source, f"variants/{folder}.yaml", set(frame["fields"]), files
-            )
-        ),
-        {
-            words: _wordings(cues | {"entry": cues["entry"] | frame["twin"]})
-            for words, cues in frame["toggles"].items()
-        },
+        bulletins,
+        variants,
+        {words: _toggles(frame, words) for words in WORDED},
+        tuple(Record(**wording) for wording in frame["mirror"]["record"]),
         frame["fixed"],
-        tuple(
-            Act(act["word"], _several(act["lines"]))
-            for act in map(frame["acts"].get, ("cooperative", "other"))
-        ),
+        (frame["acts"]["cooperative"], frame["acts"]["other"]),
         frame["systems"],
-        {
-            k: tuple(v) if isinstance(v, list) else v
-            for k, v in frame["templates"].items()
-        },
+        frame["templates"],
         files,
     )
-    _check_fields_used(domain, frame)
+    _check_fields_used(f"{folder}/frame.json", domain, frame)
     return domain
 
 
 def cooperative_word(name: str, source: Source) -> str:
     """The canonical word of a domain's cooperative act, from a frame that was checked before."""
-    return json.loads(_text(source, f"{folder_of(name)}/frame.json"))["acts"][
-        "cooperative"
-    ]["word"]
+    frame = json.loads(_text(source, f"{folder_of(name)}/frame.json"))
+    return frame["acts"]["cooperative"]
+
+
+def is_older(texts: Mapping[str, str]) -> bool:
+    """Whether the texts that a run has kept are from before bulletins had situations: today's
+    code has no words to ask them again."""
+    for path, text in texts.items():
+        if path.endswith("/frame.json") and "situations" not in json.loads(text):
+            return True
+    return False
 
 
 def fill(bulletin: str, fields: Mapping[str, Any], sentences: Mapping[str, str]) -> str:
     """A bulletin's text as read: `sentences` by slot, then a variant's fields and the outcomes. A
-    slot that says nothing vanishes with the blank before it, or after it where a line begins."""
-    text = bulletin
+    slot that says nothing vanishes with the blank before it, and a line that held nothing else."""
+    lines = []
+    for line in bulletin.splitlines():
+        said = _with_sentences(line, sentences)
+        if said.strip() or not line.strip():
+            lines.append(said)
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
+    return text.strip().format_map(fields)
+
+
+def _with_sentences(line: str, sentences: Mapping[str, str]) -> str:
     for slot in SLOTS:
         place, words = f"{{{slot}}}", sentences.get(slot, "")
-        text = (
-            text.replace(place, words)
-            if words
-            else (
-                text.replace(f" {place}", "")
-                .replace(f"{place} ", "")
-                .replace(place, "")
-            )
-        )
-    return text.format_map(fields)
+        if not words:
+            line = line.replace(f" {place}", "").replace(f"{place} ", "")
+        line = line.replace(place, words)
+    return line
 
 
 def complaint(where: str, field: str, value: object, advice: str) -> UsageError:
@@ -277,24 +292,20 @@ def _text(source: Source, path: str) -> str:
 
 def _paths(source: Source) -> Iterable[str]:
     """The files of all domains."""
-    return (
-        (path.relative_to(source).as_posix() for path in source.glob("*/*"))
-        if isinstance(source, Path)
-        else source
-    )
+    if not isinstance(source, Path):
+        return source
+    return [path.relative_to(source).as_posix() for path in source.glob("*/*")]
 
 
 def read_text(source: Source, path: str, files: dict[str, str]) -> str:
     try:
         files[path] = _text(source, path)
     except (FileNotFoundError, KeyError):
-        raise UsageError(
-            f"{path}: no such file; put it there, or begin with a copy of prompts/"
-        ) from None
+        advice = "put it there, or begin with a copy of prompts/"
+        raise UsageError(f"{path}: no such file; {advice}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise complaint(
-            path, "file", type(error).__name__, "make it readable UTF-8"
-        ) from error
+        advice = "make it readable UTF-8"
+        raise complaint(path, "file", type(error).__name__, advice) from error
     return files[path]
 
 
@@ -310,77 +321,103 @@ def read_json(
 
 def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, Any]:
     frame = read_json(source, path, _FRAME, files)
-    _check_lists(path, frame["toggles"])
+    for words, cues in frame["toggles"].items():
+        _check_lists(f"toggles.{words}", path, cues)
+    for name, situation in frame["situations"].items():
+        sizes = len(several(situation["cooperative"])), len(several(situation["other"]))
+        if sizes[0] != sizes[1]:
+            advice = "give both acts equally many lines"
+            raise complaint(path, f"situations.{name}", sizes, advice)
     for name, wanted in TEMPLATE_FIELDS.items():
         check_placeholders(path, "\n\n".join(_texts(frame["templates"][name])), wanted)
-    for name in ("pilot", "reasoned", "encounter"):
+    for name in ("pilot", "encounter"):
         if frame["templates"][name][-1] != "{contract}":
-            raise complaint(
-                path, f"templates.{name}", "last", "end with the paragraph {contract}"
-            )
-    fields = set(frame["fields"])
-    if unknown := sorted(set(frame["required"]) - fields):
-        raise complaint(path, "required", unknown[0], "unknown: declare it in fields")
-    for sentence in _texts(
-        [frame[part] for part in ("toggles", "twin", "fixed", "acts")]
-    ):
-        check_placeholders(path, sentence, set(), fields)
+            advice = "end with the paragraph {contract}"
+            raise complaint(path, f"templates.{name}", "last", advice)
+    _check_sentences(path, frame)
     for text in _texts(_shown(frame)):
         _check_words(path, text)
     return frame
 
 
+def _check_sentences(path: str, frame: Mapping[str, Any]) -> None:
+    """Placeholders of the sentences that fill a bulletin, or stand below it."""
+    fields = set(frame["fields"])
+    if unknown := sorted(set(frame["required"]) - fields):
+        raise complaint(path, "required", unknown[0], "unknown: declare it in fields")
+    for situation in _texts(frame["situations"]):
+        check_placeholders(path, situation, (), fields)
+    mirror = frame["mirror"]
+    for wording in mirror["record"]:
+        check_placeholders(path, wording["text"], {"first", "second"}, (*fields, *ACTS))
+        for name in CLASSES:
+            check_placeholders(path, wording[name], {"alike", "unlike"}, fields)
+    statuses = [mirror[name] for name in CLASSES]
+    rest = [frame["toggles"], frame["twin"], frame["fixed"], statuses]
+    for sentence in _texts(rest):
+        check_placeholders(path, sentence, (), (*fields, *ACTS))
+
+
 def _shown(frame: dict[str, Any]) -> dict[str, Any]:
     """What of a frame models read, without the labels, the specification's one exception, and the
     twin control, which is undisguised."""
-    lines = [act["lines"] for act in frame["acts"].values()]
-    standard = [
-        text.replace(SPECIFIED, "") for text in frame["systems"]["standard"].values()
-    ]
-    systems = {**frame["systems"], "standard": standard}
-    return {
-        **frame,
-        "fields": [],
-        "required": [],
-        "acts": lines,
-        "twin": [],
-        "systems": systems,
+    shown = {
+        key: frame[key]
+        for key in ("situations", "toggles", "mirror", "fixed", "templates")
     }
+    systems = frame["systems"]
+    for name, text in systems["standard"].items():
+        shown[f"standard {name}"] = text.replace(SPECIFIED, "")
+    return shown | {"ablated": systems["ablated"]}
 
 
 def _read_bulletins(
     source: Source, name: str, frame: dict[str, Any], files: dict[str, str]
 ) -> Iterator[Bulletin]:
     folder = folder_of(name)
-    slots = {*SLOTS} - {"entry"}
-    outcomes = _read_outcomes(source, f"{folder}/outcomes.json", files)
-    many = max(sum(fnmatch(path, f"{folder}/round_*.md") for path in _paths(source)), 1)
+    listed = f"{folder}/outcomes.json"
+    outcomes = _read_outcomes(source, listed, files)
+    many = sum(fnmatch(path, f"{folder}/round_*.md") for path in _paths(source))
+    many = max(many, 1)
     main = many - _held_out(frame, many)
     for number in range(1, many + 1):
         path = f"{folder}/round_{number}.md"
         text = read_text(source, path, files).strip()
-        numbers = outcomes.pop(f"round_{number}", {})
-        check_placeholders(
-            path, text, {*slots, *numbers, *frame["required"]}, set(frame["fields"])
-        )
-        for slot in (*slots, *numbers):
-            if text.count(f"{{{slot}}}") > 1:
-                raise complaint(
-                    path, "placeholder", slot, "twice: use it once in this text"
-                )
-        _check_words(path, re.sub(r"\{\w+\}", "", text))
+        entry = outcomes.pop(f"round_{number}", None)
+        if entry is None:
+            advice = "missing: give its outcomes there"
+            raise complaint(listed, "bulletin", f"round_{number}", advice)
+        _check_bulletin(path, text, frame)
+        situation = _situation(listed, frame, entry["situation"])
+        numbers = {outcome: entry[outcome] for outcome in OUTCOMES}
+        held_out = number > main
         yield Bulletin(
-            f"{name}-r{number:02d}",
-            number,
-            text,
-            path,
-            number > main,
-            numbers,
+            f"{name}-r{number:02d}", number, text, path, held_out, situation, numbers
         )
     for unknown in outcomes:
-        raise complaint(
-            f"{folder}/outcomes.json", "bulletin", unknown, "there is no such file"
-        )
+        raise complaint(listed, "bulletin", unknown, "there is no such file")
+
+
+def _check_bulletin(path: str, text: str, frame: Mapping[str, Any]) -> None:
+    once = (*SLOTS, *OUTCOMES)
+    wanted = {*once, *ACTS, *frame["required"]}
+    check_placeholders(path, text, wanted, frame["fields"])
+    for slot in once:
+        if text.count(f"{{{slot}}}") > 1:
+            raise complaint(
+                path, "placeholder", slot, "twice: use it once in this text"
+            )
+    _check_words(path, re.sub(r"\{\w+\}", "", text))
+
+
+def _situation(path: str, frame: Mapping[str, Any], name: str) -> Situation:
+    known = frame["situations"]
+    if name not in known:
+        raise complaint(path, "situation", name, shape.nearest(name, known))
+    entry = known[name]
+    cooperative, other = several(entry["cooperative"]), several(entry["other"])
+    lines = tuple(zip(cooperative, other, strict=True))
+    return Situation(name, entry["early"], entry["late"], lines)
 
 
 def _held_out(frame: dict[str, Any], many: int) -> int:
@@ -393,64 +430,56 @@ def _held_out(frame: dict[str, Any], many: int) -> int:
 
 def _read_outcomes(
     source: Source, path: str, files: dict[str, str]
-) -> dict[str, dict[str, int]]:
-    """{bulletin: {T, R, P, S: number}}."""
+) -> dict[str, dict[str, Any]]:
+    """{bulletin: its situation, its unit, and T, R, P, S}, which are costs."""
     listed = read_json(source, path, _OUTCOMES, files)
     for bulletin, entry in listed.items():
-        t, r, p, s = (DIRECTION[entry["direction"]] * entry[name] for name in OUTCOMES)
-        if not (t > r > p > s and 2 * r > t + s):
-            raise complaint(
-                path,
-                bulletin,
-                [entry[name] for name in OUTCOMES],
-                "T has to be better than R, R than P, P than S, and twice R better "
-                "than T and S",
-            )
-    return {
-        bulletin: {name: entry[name] for name in OUTCOMES}
-        for bulletin, entry in listed.items()
-    }
+        t, r, p, s = (entry[name] for name in OUTCOMES)
+        if not (t < r < p < s and 2 * r < t + s):
+            advice = "as costs, T < R < P < S, and twice R below T and S together"
+            raise complaint(path, bulletin, [t, r, p, s], advice)
+    return listed
 
 
 def _read_variants(
-    source: Source, path: str, fields: set[str], files: dict[str, str]
+    source: Source, path: str, frame: Mapping[str, Any], files: dict[str, str]
 ) -> Iterator[Variant]:
-    entries = read_json(
-        source,
-        path,
-        shape.list_of(
-            shape.record(**dict.fromkeys(fields, _TEXT), id=_TEXT, holdout=shape.FLAG)
-        ),
-        files,
-    )
+    fields = sorted(frame["fields"])
+    entry = shape.record(**dict.fromkeys(fields, _TEXT), id=_TEXT, holdout=shape.FLAG)
+    entries = read_json(source, path, shape.list_of(entry), files)
     ids = set()
     for entry in entries:
         if entry["id"] in ids:
-            raise complaint(
-                path, "id", entry["id"], "give every entry an id of its own"
-            )
+            advice = "give every entry an id of its own"
+            raise complaint(path, "id", entry["id"], advice)
         ids.add(entry["id"])
-        values = {field: entry[field] for field in sorted(fields)}
+        values = {field: entry[field] for field in fields}
         for value in values.values():
             _check_words(path, value)
         yield Variant(entry["id"], entry["holdout"], values)
-    if {e["holdout"] for e in entries} != {True, False}:
-        raise complaint(
-            path, "holdout", "all alike", "hold out at least one entry, and not all"
-        )
+    if {entry["holdout"] for entry in entries} != {True, False}:
+        advice = "hold out at least one entry, and not all"
+        raise complaint(path, "holdout", "all alike", advice)
 
 
-def _several(texts: str | list[str]) -> tuple[str, ...]:
+def several(texts: str | list[str]) -> tuple[str, ...]:
+    """The wordings of a sentence, of which there may be one."""
     return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
-def _wordings(cues: dict[str, dict[str, Any]]) -> dict[str, dict[str, tuple[str, ...]]]:
+def _toggles(
+    frame: Mapping[str, Any], words: str
+) -> dict[str, dict[str, tuple[str, ...]]]:
     """The wordings of every level."""
-    return {
-        factor: {level: _several(texts) for level, texts in levels.items()}
-        | ({UNWORDED[factor]: ("",)} if factor in UNWORDED else {})
-        for factor, levels in cues.items()
-    }
+    cues = dict(frame["toggles"][words])
+    statuses = {name: frame["mirror"][name] for name in CLASSES}
+    cues["entry"] = cues["entry"] | frame["twin"] | statuses
+    cues["record"] = {"late": cues["record"]}
+    out = {}
+    for factor, silent in UNWORDED.items():
+        worded = {level: several(texts) for level, texts in cues[factor].items()}
+        out[factor] = worded | {silent: ("",)}
+    return out
 
 
 # --- checks ---
@@ -459,9 +488,10 @@ def _wordings(cues: dict[str, dict[str, Any]]) -> dict[str, dict[str, tuple[str,
 def _texts(tree: Any) -> Iterator[str]:
     if isinstance(tree, str):
         yield tree
-    elif isinstance(tree, (dict, list, tuple)):
-        for branch in tree.values() if isinstance(tree, dict) else tree:
-            yield from _texts(branch)
+        return
+    branches = tree.values() if isinstance(tree, dict) else tree
+    for branch in branches:
+        yield from _texts(branch)
 
 
 def check_placeholders(
@@ -469,66 +499,41 @@ def check_placeholders(
 ) -> None:
     """`wanted` have to be there, `allowed` may."""
     try:
-        parts = [p for p in Formatter().parse(text) if p[1] is not None]
+        parts = [part for part in Formatter().parse(text) if part[1] is not None]
     except ValueError as error:
-        raise complaint(
-            path, "placeholder", str(error), "set braces only around a name"
-        ) from error
+        advice = "set braces only around a name"
+        raise complaint(path, "placeholder", str(error), advice) from error
+    names = set()
     for _, name, spec, conversion in parts:
         if (name not in wanted and name not in allowed) or spec or conversion:
-            raise complaint(
-                path,
-                "placeholder",
-                name,
-                "unknown: "
-                + (
-                    "give its outcomes in outcomes.json"
-                    if name in OUTCOMES
-                    else "the status line stands below the bulletin"
-                    if name == "entry"
-                    else "use one that frame.json declares"
-                ),
-            )
-    if missing := sorted(set(wanted) - {p[1] for p in parts}):
+            advice = UNKNOWN.get(name, "use one that frame.json declares")
+            raise complaint(path, "placeholder", name, f"unknown: {advice}")
+        names.add(name)
+    if missing := sorted(set(wanted) - names):
         raise complaint(path, "placeholder", missing[0], "missing: use it in this text")
 
 
-def _check_lists(path: str, toggles: dict[str, dict[str, Any]]) -> None:
+UNKNOWN = {"entry": "the status line stands below the bulletin"}
+
+
+def _check_lists(where: str, path: str, cues: Mapping[str, Any]) -> None:
     """Wording k is the k-th sentence of every list."""
-    for words, cues in toggles.items():
-        lists = [
-            cues["S"]["high"],
-            cues["S"]["low"],
-            cues["C"]["present"],
-            *cues["entry"].values(),
-        ]
-        sizes = [len(_several(texts)) for texts in lists]
-        if len(set(sizes)) > 1:
-            raise complaint(
-                path,
-                f"toggles.{words}",
-                sizes,
-                "give S, C present and entry equally many sentences",
-            )
+    lists = [*cues["S"].values(), cues["C"]["present"], *cues["entry"].values()]
+    sizes = [len(several(texts)) for texts in (*lists, cues["record"])]
+    if len(set(sizes)) > 1:
+        advice = "give S, C present, entry and record equally many sentences"
+        raise complaint(path, where, sizes, advice)
 
 
 def _check_words(path: str, text: str) -> None:
     if match := FORBIDDEN.search(text):
-        raise complaint(
-            path, "word", match[0], "it gives the setting away: say it otherwise"
-        )
+        advice = "it gives the setting away: say it otherwise"
+        raise complaint(path, "word", match[0], advice)
 
 
-def _check_fields_used(domain: Domain, frame: dict[str, Any]) -> None:
-    texts = [
-        *(bulletin.text for bulletin in domain.bulletins),
-        *_texts([domain.toggles, domain.fixed, *(act.lines for act in domain.acts)]),
-    ]
+def _check_fields_used(path: str, domain: Domain, frame: dict[str, Any]) -> None:
+    texts = [bulletin.text for bulletin in domain.bulletins]
+    texts += _texts([frame["toggles"], domain.fixed, frame["situations"]])
     for field in frame["fields"]:
         if not any(f"{{{field}}}" in text for text in texts):
-            raise complaint(
-                f"{folder_of(domain.name)}/frame.json",
-                "fields",
-                field,
-                "unused: no text has it; remove it",
-            )
+            raise complaint(path, "fields", field, "unused: no text has it; remove it")

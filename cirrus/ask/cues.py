@@ -7,12 +7,13 @@ Nobody tells a respondent its condition: it knows the project's sentences and lo
 """
 
 import re
-from collections.abc import Iterator
-from functools import cache, lru_cache
-from itertools import product
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from cirrus.ask.bulletins import (
+    CLASSES,
+    OUTCOMES,
     PROMPTS,
     SLOTS,
     WORDED,
@@ -24,13 +25,11 @@ from cirrus.ask.bulletins import (
     load_domain,
 )
 from cirrus.ask.design import filled_in
-from cirrus.ask.prompts import LEVERS, outcomes
+from cirrus.ask.prompts import fields_of
 
 CONTRACT = re.compile(
     r"Decision: \[([^|\]]+)\|([^\]]+)\](?:\s+Rationale \(max 2 lines\):)?\s*\Z"
 )
-# By these a variant's notices are known, as far as all bulletins of its domain have them.
-TELLING = ("org", "peer", "office", "today")
 
 # how far a policy moves its reader (in units of leaning) → sentences that do
 LEANINGS = {
@@ -53,31 +52,35 @@ LEANINGS = {
         "Speed for our side outweighs the convenience of the group.",
     ),
 }
+MOVED_BY = {
+    sentence: weight for weight, sentences in LEANINGS.items() for sentence in sentences
+}
 
 
 class Cues(NamedTuple):
-    """What stands in a prompt; `entry` is the counterpart's. Where nothing is said: ""."""
+    """What stands in a prompt; where nothing is said, ""."""
 
-    S: str  # high or low
-    C: str  # present or absent
-    H: str  # high, low, or omit
-    entry: str  # how it is made: now, earlier, known; who makes it: same, other, person
-    tells: str  # whose words the cues are in: standard or ablated
-    wording: int  # which of them, the specification's is 0
-    lever: float  # by how many times T − R the outcome R stands raised
-    outcomes: tuple[
-        int, ...
-    ]  # T, R, P, S as shown; () where prompts have no outcomes.json
-    domain: str
-    bulletin: str  # its id
-    main: bool  # whether the names in the text are of the main pool of variants
+    S: str = ""  # high or low
+    C: str = "absent"  # or present
+    H: str = "omit"  # high or low
+    entry: str = (
+        ""  # what is said of the counterpart's: due, read, unread, known; who makes it
+    )
+    record: str = ""  # "late" where nearly all of its earlier entries were
+    alike: tuple = ()  # of 20 pairs: where the counterpart's class decided, where the other did
+    named_first: str = ""  # whose pairs are told first: "applies", or "other"
+    tells: str = "standard"  # whose words the cues are in, or ablated
+    wording: int = 0  # which of them, the specification's is 0
+    lever: float = 0.0  # by how many times T − R the outcome R stands raised
+    outcomes: tuple[int, ...] = ()  # T, R, P, S as shown, which are costs
+    domain: str = ""
+    bulletin: str = ""  # its id
+    main: bool = True  # whether the names in the text are of the main pool of variants
     cooperative: str = ""  # label of the cooperative act
     other: str = ""
     first: str = ""  # the label shown first
     policy: str = ""  # the declared policy
-    peer: str = (
-        ""  # what the counterparty filed last: "C", "D", "" where nothing is read
-    )
+    peer: str = ""  # what the counterparty filed last: "C", "D"
 
     @property
     def symmetric(self) -> int:
@@ -88,21 +91,17 @@ class Cues(NamedTuple):
         return int(self.C == "present")
 
     @property
-    def decides_now(self) -> bool:
-        """Whether the counterpart still decides, so that its entry may mirror the reader's."""
-        return self.entry in ("", "now")
+    def same_notice(self) -> bool:
+        """Whether the counterpart decides, or decided, on the notice that the reader has."""
+        return self.entry not in ("unread", "same_unread")
 
     @property
     def leaning(self) -> int:
         """1, 0 or −1, by the sentence that stands in the policy; 0 where none does."""
-        return next(
-            (
-                weight
-                for weight, sentences in LEANINGS.items()
-                if any(sentence in self.policy for sentence in sentences)
-            ),
-            0,
-        )
+        for sentence, weight in MOVED_BY.items():
+            if sentence in self.policy:
+                return weight
+        return 0
 
 
 # Twice the prompts of a mechanism study.
@@ -112,92 +111,134 @@ def read_cues(text: str) -> Cues:
     contract = CONTRACT.search(text)
     if not contract:
         raise ValueError("this prompt does not end with the two lines of the contract")
-    shown = {
-        text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]: label
-        for label in contract.groups()
-    }
-    for at in _variants_in(text):
-        for lines in _act_lines(at):
-            if shown.keys() == {*lines}:
-                return _decision(text, at, contract[1], *map(shown.get, lines))
+    place, shown = place_of(text), {}
+    for label in contract.groups():
+        meaning = text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]
+        shown[meaning] = label
+    for lines in place.bulletin.situation.lines:
+        cooperative, other = (line.format_map(place.fields) for line in lines)
+        if shown.keys() == {cooperative, other}:
+            labels = shown[cooperative], shown[other]
+            return _notice(text, place)._replace(
+                cooperative=labels[0],
+                other=labels[1],
+                first=contract[1],
+                policy=_policy(text, place.domain),
+                peer=_peer(text, place.domain, *labels),
+            )
     raise ValueError("the options of this prompt belong to no known domain")
 
 
 def read_notice(text: str) -> Cues:
     """The cues of a prompt that asks for no decision; ValueError where no known names stand."""
-    for at in _variants_in(text):
-        return _notice(text, at)
-    raise ValueError("the names in this notice belong to no known variant")
+    return _notice(text, place_of(text))
 
 
-def _decision(text: str, at: int, first: str, cooperative: str, other: str) -> Cues:
-    return _notice(text, at)._replace(
-        cooperative=cooperative,
-        other=other,
-        first=first,
-        policy=_policy(text, at),
-        peer=_peer(text, at, cooperative, other),
-    )
+class Place(NamedTuple):
+    """Which bulletin a text is, and what fills its placeholders there. `main`: whether the names
+    are of the main pool."""
+
+    domain: Domain
+    bulletin: Bulletin
+    fields: Mapping[str, str]
+    main: bool
 
 
-def _notice(text: str, at: int) -> Cues:
-    domain, variant = _variants()[at]
-    words, wording, levels = _levels(text, at)
-    bulletin = next((known for piece, known in _pieces(at) if piece in text), None)
-    lever, numbers = _raised(text, at, bulletin)
+def _notice(text: str, place: Place) -> Cues:
+    cues = _levels(text, place)
+    numbers = _outcomes(text, place)
+    alike, named_first = _record(text, place, cues["entry"])
+    if alike:
+        cues["record"] = ""
     return Cues(
-        levels["S"],
-        levels.get("C", "absent"),
-        levels.get("H", "omit"),
-        levels.get("entry", ""),
-        words,
-        wording,
-        lever,
-        numbers,
-        domain.name,
-        bulletin.id if bulletin else "",
-        not variant.holdout,
+        **cues,
+        alike=alike,
+        named_first=named_first,
+        lever=0.0 if alike else _raised(place.bulletin, numbers),
+        outcomes=numbers,
+        domain=place.domain.name,
+        bulletin=place.bulletin.id,
+        main=place.main,
     )
 
 
-def _levels(text: str, at: int) -> tuple[str, int, dict[str, str]]:
-    """Whose words the sentences in `text` are, which wording, {factor: level}."""
-    words, wording = next(
-        (words, wording)
-        for words in WORDED
-        for sentences in _sentences(at, words)["S"].values()
-        for wording, sentence in enumerate(sentences)
-        if sentence in text
-    )
-    return (
-        words,
-        wording,
-        {
-            factor: level
-            for factor, levels in _sentences(at, words).items()
-            for level, sentences in levels.items()
-            if sentences[wording % len(sentences)] in text
-        },
-    )
+def _levels(text: str, place: Place) -> dict:
+    """{factor: its level, tells, wording} of the sentences that stand in `text`."""
+    found = {"C": "absent", "H": "omit", "S": "", "entry": "", "record": ""}
+    for words in WORDED:
+        for factor, level, wording, sentence in _sentences(place, words):
+            if sentence in text:
+                found[factor] = level
+                if factor in ("S", "entry"):  # compliance has one wording
+                    found |= {"tells": words, "wording": wording}
+    return found
 
 
-def _raised(
-    text: str, at: int, bulletin: Bulletin | None
-) -> tuple[float, tuple[int, ...]]:
-    """By how many times T − R the outcome R stands raised, and the outcomes as shown."""
-    rows = _outcome_rows(at, bulletin.number) if bulletin and bulletin.outcomes else {}
-    return next((rows[line] for line in text.splitlines() if line in rows), (0.0, ()))
+def _sentences(place: Place, words: str) -> Iterator[tuple[str, str, int, str]]:
+    """(factor, level, wording, sentence) of all that may stand here."""
+    for factor, levels in place.domain.toggles[words].items():
+        for level, wordings in levels.items():
+            for number, wording in enumerate(wordings):
+                if wording:
+                    yield factor, level, number, wording.format_map(place.fields)
 
 
-def _policy(text: str, at: int) -> str:
+def _outcomes(text: str, place: Place) -> tuple[int, ...]:
+    """The numbers of the four lines, as shown."""
+    numbers = []
+    for name in OUTCOMES:
+        [line] = [
+            line for line in place.bulletin.text.splitlines() if f"{{{name}}}" in line
+        ]
+        before, _, after = line.partition(f"{{{name}}}")
+        pattern = r"(\d+)".join(
+            re.escape(_filled(part, place.fields)) for part in (before, after)
+        )
+        numbers.append(int(re.search(f"^{pattern}$", text, re.M)[1]))
+    return tuple(numbers)
+
+
+def _filled(part: str, fields: Mapping[str, str]) -> str:
+    return part.format_map({**dict.fromkeys(SLOTS, ""), **fields})
+
+
+def _raised(bulletin: Bulletin, numbers: tuple[int, ...]) -> float:
+    """By how many times T − R the outcome R stands raised."""
+    usual = bulletin.outcomes
+    shown = dict(zip(OUTCOMES, numbers, strict=True))
+    return (shown["R"] - usual["R"]) / (usual["T"] - usual["R"])
+
+
+def _record(text: str, place: Place, entry: str) -> tuple[tuple, str]:
+    """Of a mirror study's record: in how many of 20 pairs the entries were alike, where the
+    counterpart's class decided and where the other did, and which of them comes first."""
+    if entry not in CLASSES:
+        return (), ""
+    [other] = set(CLASSES) - {entry}
+    for wording in place.domain.records:
+        found = []
+        for name in (entry, other):
+            clause = getattr(wording, name).format_map(
+                {**place.fields, "alike": "ALIKE", "unlike": "UNLIKE"}
+            )
+            pattern = re.escape(clause).replace("UNLIKE", r"\d+")
+            found.append(re.search(pattern.replace("ALIKE", r"(\d+)"), text))
+        if all(found):
+            applies, rest = found
+            first = "applies" if applies.start() < rest.start() else "other"
+            return (int(applies[1]), int(rest[1])), first
+    raise ValueError("this prompt has a status line of a mirror study and no record")
+
+
+def _policy(text: str, domain: Domain) -> str:
     """The declared policy: what stands before the bulletin, "" where nothing does."""
-    opening = _variants()[at][0].templates["encounter"][0].partition("{")[0]
+    opening = domain.templates["encounter"][0].partition("{")[0]
     return text[len(opening) :].partition("\n\n")[0] if text.startswith(opening) else ""
 
 
-def _peer(text: str, at: int, cooperative: str, other: str) -> str:
+def _peer(text: str, domain: Domain, cooperative: str, other: str) -> str:
     """The counterparty's last entry, by the labels of this form."""
-    row = _variants()[at][0].templates["row"]
+    row = domain.templates["row"]
     if row.partition("{")[0] not in text:
         return ""
     pattern = re.escape(row).replace(r"\{own\}", ".+").replace(r"\{peer\}", "(.+)")
@@ -205,93 +246,66 @@ def _peer(text: str, at: int, cooperative: str, other: str) -> str:
     return {cooperative: "C", other: "D"}.get(last, "")
 
 
-# --- what the prompt files hold, in the form in which it is looked for -------------------------
+# --- which bulletin a text is -------------------------------------------------------------------
 
-_source: Source = PROMPTS
+
+class _Known:
+    """The prompts that respondents know: the project's own, or those of `use`."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.domains: list[Domain] = []
+
+    def load(self) -> list[Domain]:
+        if not self.domains:
+            for name in domain_names(self.source):
+                self.domains.append(load_domain(name, self.source))
+        return self.domains
+
+
+_known = _Known(PROMPTS)
 
 
 def use(source: Source) -> None:
     """Look for what the prompts of `source` hold, in place of the project's own."""
-    global _source
-    if source != _source:
-        _source = source
-        for known in globals().values():
-            if hasattr(known, "cache_clear"):
-                known.cache_clear()
+    global _known
+    if source != _known.source:
+        _known = _Known(source)
+        read_cues.cache_clear()
 
 
-@cache
-def _variants() -> tuple[tuple[Domain, Variant], ...]:
-    """As notices have them: with the shared facts of their own, or of another of the pool."""
-    found = []
-    for name in domain_names(_source):
-        domain = load_domain(name, _source)
-        for own, setting in product(domain.variants, repeat=2):
-            if own.holdout == setting.holdout:
-                found.append((domain, filled_in(own, setting)))
-    return tuple(found)
+def place_of(text: str) -> Place:
+    """Which bulletin a text is; ValueError where no known names stand in it."""
+    for domain in _known.load():
+        place = _place_in(text, domain)
+        if place is not None:
+            return place
+    raise ValueError("the names in this notice belong to no known variant")
 
 
-def _variants_in(text: str) -> Iterator[int]:
-    """Where in `_variants` those stand whose names are in the text."""
-    return (
-        at for at in range(len(_variants())) if all(mark in text for mark in _marks(at))
-    )
+def _place_in(text: str, domain: Domain) -> Place | None:
+    """Where a reader's names and a bulletin of this domain are found in the text. What both sides
+    of a pair share may be another variant's of its pool."""
+    own = _variant_in(text, domain, ("org", "peer"))
+    setting = _variant_in(text, domain, ("office", "today"))
+    if own is None or setting is None:
+        return None
+    variant = filled_in(own, setting)
+    for bulletin in domain.bulletins:
+        if _longest_piece(bulletin.text) in text:
+            fields = fields_of(bulletin.situation, variant)
+            return Place(domain, bulletin, fields, not own.holdout)
+    return None
 
 
-@cache
-def _marks(at: int) -> list[str]:
-    """What of a variant stands in every notice."""
-    domain, variant = _variants()[at]
-    return [
-        variant.fields[name]
-        for name in TELLING
-        if all(f"{{{name}}}" in bulletin.text for bulletin in domain.bulletins)
-    ]
+def _variant_in(text: str, domain: Domain, marks: tuple[str, ...]) -> Variant | None:
+    for variant in domain.variants:
+        if all(variant.fields[mark] in text for mark in marks):
+            return variant
+    return None
 
 
-@cache
-def _act_lines(at: int) -> list[tuple[str, ...]]:
-    """(line of the cooperative act, of the other) in every wording."""
-    domain, variant = _variants()[at]
-    return [
-        tuple(line.format_map(variant.fields) for line in lines)
-        for lines in zip(*(act.lines for act in domain.acts), strict=True)
-    ]
-
-
-@cache
-def _sentences(at: int, words: str) -> dict[str, dict[str, list[str]]]:
-    """{factor: {level: its sentences}}, as a variant's prompts may hold them."""
-    domain, variant = _variants()[at]
-    return {
-        factor: {
-            level: [text.format_map(variant.fields) for text in texts]
-            for level, texts in levels.items()
-            if any(texts)
-        }
-        for factor, levels in domain.toggles[words].items()
-    }
-
-
-@cache
-def _pieces(at: int) -> list[tuple[str, Bulletin]]:
-    """The longest piece of each bulletin that is the same in all variants."""
-    return [
-        (max(re.split(r"\{\w+\}", bulletin.text), key=len).strip(), bulletin)
-        for bulletin in _variants()[at][0].bulletins
-    ]
-
-
-@cache
-def _outcome_rows(at: int, number: int) -> dict[str, tuple[float, tuple[int, ...]]]:
-    """{line with R as a lever raises it: (by how many times T − R, T, R, P and S then)}."""
-    domain, variant = _variants()[at]
-    bulletin = domain.bulletins[number - 1]
-    line = next(line for line in bulletin.text.splitlines() if "{R}" in line)
-    fields = dict.fromkeys(SLOTS, "") | variant.fields
-    return {
-        line.format_map(fields | numbers): (raised, tuple(numbers.values()))
-        for level, raised in enumerate((0.0, *LEVERS))
-        for numbers in (outcomes(bulletin, level),)
-    }
+@lru_cache(maxsize=256)
+def _longest_piece(template: str) -> str:
+    """The longest piece of a bulletin that is the same in all variants."""
+    return max(re.split(r"\{\w+\}", template), key=len).strip()

@@ -102,7 +102,7 @@ def _stimulus(t: Tournament, round_: Round, agent: Agent) -> Stimulus:
         t.condition,
         t.config["tells"],
         round_.wording,
-        "now",
+        "due",
         meeting="round",
     )
 
@@ -194,7 +194,7 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
 def _typical_decision(
     t: Tournament, round_: Round, agent: Agent, pair: Pair, e: int
 ) -> Request:
-    word = t.domain.acts[0].word
+    word = t.domain.acts[0]
     history = [(word, word)] * (e - 1)
     prompt = _prompt(t, round_, agent, pair, e, TYPICAL_POLICY, history)
     name = f"{encounter_id(t, round_, pair, e)}/a"
@@ -260,7 +260,7 @@ def shows_history(t: Tournament) -> bool:
 
 def acts(domain: Domain) -> dict[str, str]:
     """{"C": the cooperative act's word, "D": the other's}."""
-    return dict(zip("CD", (act.word for act in domain.acts), strict=True))
+    return dict(zip("CD", domain.acts, strict=True))
 
 
 def _baseline(agent: Agent, history: Sequence[tuple[Act, Act]]) -> Side:
@@ -276,7 +276,7 @@ def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
     parsed = parse_decision(reply.text, prompt.options, KNOWN_LABELS)
     act = None
     if parsed.option is not None:
-        cooperates = prompt.acts[parsed.option] == t.domain.acts[0].word
+        cooperates = prompt.acts[parsed.option] == t.domain.acts[0]
         act = "C" if cooperates else "D"
     return Side(agent, act, parsed.status, reply, parsed.read_from)
 

@@ -1,4 +1,4 @@
-"""One-shot decisions of several models in blocks: four studies, each a list of cells.
+"""One-shot decisions of several models in blocks: five studies, each a list of cells.
 
     DESIGNS["mechanism"].cells                      what is compared
     blocks = design(domain, config, models)         what is asked, in the order of asking
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
+from cirrus.ask import mirror
 from cirrus.ask.bulletins import TWIN
 from cirrus.ask.prompts import (
     KNOWN_LABELS,
@@ -26,6 +27,7 @@ from cirrus.ask.prompts import (
     Domain,
     Prompt,
     Stimulus,
+    Variant,
     bulletin_pool,
     cell_name,
     deal_bulletins,
@@ -47,22 +49,20 @@ DEFAULT_LEVER = 4
 
 
 class Cell(NamedTuple):
-    """What differs within a block. `entry`: how the counterpart's entry is made, or, in the twin
-    control, who makes it; `lever`: which of LEVERS raises R, 0: none."""
+    """What differs within a block. `entry`: what is said of the counterpart's entry, or, in the
+    twin control, who makes it; `lever`: which of LEVERS raises R, 0: none; `record`: "late" where
+    its earlier entries are told. A mirror study's cells are told apart by `mirror`."""
 
     name: str
     words: str
     S: str
     C: str
-    entry: str = "now"
+    entry: str = "due"
     lever: int = 0
+    record: str = ""
 
 
 BOTH, NEITHER = ("high", "present"), ("low", "absent")
-HP = Cell("HP", "symmetry + cue", *BOTH)
-HA = Cell("HA", "symmetry alone", "high", "absent")
-LP = Cell("LP", "cue alone", "low", "present")
-LA = Cell("LA", "neither", *NEITHER)
 
 
 class Design(NamedTuple):
@@ -72,55 +72,65 @@ class Design(NamedTuple):
     cells: tuple[Cell, ...]
 
 
+def _lever_cells() -> list[Cell]:
+    cells = []
+    for level, raised in enumerate(LEVERS, 1):
+        words = f"neither, joint outcome raised by {raised:g}"
+        cells.append(Cell(f"L{level}", words, *NEITHER, entry="read", lever=level))
+    return cells
+
+
+READ_BOTH = Cell("HP", "symmetry + cue", *BOTH, entry="read")
+READ_NEITHER = Cell("LA", "neither", *NEITHER, entry="read")
+RAISED = "neither, joint outcome raised"
+UNREAD = "notice unread"
+TWINS = (
+    ("TS", "the same model"),
+    ("TU", f"the same model, {UNREAD}"),
+    ("TO", "another model"),
+    ("TP", "a person"),
+)
 DESIGNS = {
     "2x2": Design(
-        "Does symmetry with a coupling cue raise cooperation?", (HP, HA, LP, LA)
+        "Does symmetry with a coupling cue raise cooperation?",
+        (
+            Cell("HP", "symmetry + cue", *BOTH),
+            Cell("HA", "symmetry alone", "high", "absent"),
+            Cell("LP", "cue alone", "low", "present"),
+            Cell("LA", "neither", *NEITHER),
+        ),
     ),
     "lever": Design(
-        "What is likeness worth?",
-        (
-            HP,
-            LA,
-            *(
-                Cell(
-                    f"L{level}",
-                    f"neither, joint outcome raised by {raised:g}",
-                    *NEITHER,
-                    lever=level,
-                )
-                for level, raised in enumerate(LEVERS, 1)
-            ),
-        ),
+        "What is likeness worth?", (READ_BOTH, READ_NEITHER, *_lever_cells())
     ),
     "mechanism": Design(
         "Which accounts of cooperation are left?",
         (
-            HP,
-            LA,
-            Cell("EP", "symmetry + cue, entry made earlier", *BOTH, entry="earlier"),
-            Cell("EL", "neither, entry made earlier", *NEITHER, entry="earlier"),
+            READ_BOTH,
+            READ_NEITHER,
+            Cell("UP", f"symmetry + cue, {UNREAD}", *BOTH, entry="unread"),
             Cell("KP", "symmetry + cue, entry known", *BOTH, entry="known"),
             Cell("KL", "neither, entry known", *NEITHER, entry="known"),
-            Cell("MN", "neither, joint outcome raised", *NEITHER, lever=DEFAULT_LEVER),
+            Cell("QL", "neither, record told", *NEITHER, entry="read", record="late"),
+            Cell("MN", RAISED, *NEITHER, entry="read", lever=DEFAULT_LEVER),
             Cell(
                 "ME",
-                "neither, joint outcome raised, entry made earlier",
+                f"{RAISED}, {UNREAD}",
                 *NEITHER,
-                entry="earlier",
+                entry="unread",
                 lever=DEFAULT_LEVER,
             ),
         ),
+    ),
+    "mirror": Design(
+        "Does it take its own act as evidence of the other's?",
+        tuple(Cell(name, words, "", "absent") for name, words in mirror.CELLS.items()),
     ),
     "twin": Design(
         "Does the model cooperate with its own copy?",
         tuple(
             Cell(name, words, "high", "absent", entry=entry)
-            for name, words, entry in zip(
-                ("TS", "TO", "TP"),
-                ("the same model", "another model", "a person"),
-                TWIN,
-                strict=True,
-            )
+            for (name, words), entry in zip(TWINS, TWIN, strict=True)
         ),
     ),
 }
@@ -135,6 +145,9 @@ class Block(NamedTuple):
     stimulus: Stimulus  # of the block: its condition, entry and lever are those of no cell yet
     scheme: str
     order: str
+    pairs: mirror.Pairs | None = (
+        None  # what a mirror study's record tells of earlier pairs
+    )
 
 
 class Trial(NamedTuple):
@@ -162,8 +175,8 @@ def design(
     prompts/examples.json, where worked examples stand before every notice.
 
     `config`: design (2x2 where it is not named), seed, runs, compliance, tells, temperature,
-    max_out, reasoning_effort; holdout, where held-out bulletins are asked; bulletins, where a
-    study has fewer than all; lever, {model: strength} of a mechanism study.
+    max_out, reasoning_effort; holdout, where held-out bulletins are asked; lever,
+    {model: strength} of a mechanism study.
     """
     name = config.get("design", "2x2")
     rng = _stream(config)
@@ -205,7 +218,12 @@ def cells_of(design: str, lever: int | None = None) -> tuple[Cell, ...]:
     cells = DESIGNS[design].cells
     if design != "mechanism" or lever is None:
         return cells
-    return tuple(cell._replace(lever=lever) if cell.lever else cell for cell in cells)
+    levers = [lever if cell.lever else 0 for cell in cells]
+    return tuple(map(_with_lever, cells, levers))
+
+
+def _with_lever(cell: Cell, lever: int) -> Cell:
+    return cell._replace(lever=lever)
 
 
 def dealt(
@@ -257,7 +275,8 @@ def _crossed_blocks(
     variants = variant_pool(
         rng.stream("variants"), domain, config.get("holdout", False)
     )
-    bulletins = chosen(domain, config, rng)
+    bulletins = bulletin_pool(domain, config.get("holdout", False))
+    mirrored = config["design"] == "mirror"
     places = rng.stream("places").sample(range(len(bulletins)), len(bulletins))
     layout = balanced(len(bulletins), config["runs"], wordings_of(domain))
     for bulletin, place in zip(bulletins, places, strict=True):
@@ -271,6 +290,7 @@ def _crossed_blocks(
                     f"{model}/{bulletin.id}/b{k + 1:02d}",
                     _stimulus(config, bulletin, variant, wording),
                     *label,
+                    mirror.pairs(place, k) if mirrored else None,
                 )
 
 
@@ -312,14 +332,9 @@ def _pairs(b: int, wording: int, scheme: str, order: str) -> tuple[tuple, ...]:
     )
 
 
-def chosen(domain: Domain, config: Mapping, rng: SeededRandom) -> list[Bulletin]:
-    """The bulletins of a study: all of its pool, or so many, drawn by the seed."""
-    pool = bulletin_pool(domain, config.get("holdout", False))
-    some = rng.stream("bulletins").sample(pool, config.get("bulletins", len(pool)))
-    return [bulletin for bulletin in pool if bulletin in some]
-
-
-def _stimulus(config: Mapping, bulletin, variant, wording: int) -> Stimulus:
+def _stimulus(
+    config: Mapping, bulletin: Bulletin, variant: Variant, wording: int
+) -> Stimulus:
     return Stimulus(
         bulletin,
         variant,
@@ -331,10 +346,16 @@ def _stimulus(config: Mapping, bulletin, variant, wording: int) -> Stimulus:
 
 def shown(block: Block, cell: Cell) -> Stimulus:
     """What of the domain a cell of the block shows."""
-    return block.stimulus._replace(
-        condition=block.stimulus.condition._replace(S=cell.S, C=cell.C),
-        entry=cell.entry,
-        lever=cell.lever,
+    stimulus = block.stimulus
+    if block.pairs is not None:
+        told = mirror.told(cell.name, stimulus.bulletin, block.pairs)
+        condition = Condition("", "absent", "omit")
+        return stimulus._replace(
+            condition=condition, entry=told.applies, mirror=told.mirror
+        )
+    condition = stimulus.condition._replace(S=cell.S, C=cell.C)
+    return stimulus._replace(
+        condition=condition, entry=cell.entry, lever=cell.lever, record=cell.record
     )
 
 
@@ -347,15 +368,11 @@ def _trial(
     examples: tuple[str, ...],
 ) -> Trial:
     stimulus = shown(block, cell)
-    prompt = decision_prompt(
-        domain, stimulus, block.scheme, block.order, config.get("reason") == "first"
-    )
-    # The pilot's ids are as before its cells had names.
-    name = f"{block.name}/" + (
-        cell_name((cell.S, cell.C))
-        if config.get("design", "2x2") == "2x2"
-        else cell.name
-    )
+    prompt = decision_prompt(domain, stimulus, block.scheme, block.order)
+    named = cell.name
+    if config.get("design", "2x2") == "2x2":
+        named = cell_name((cell.S, cell.C))  # as the specification has them
+    name = f"{block.name}/{named}"
     request = Request(
         id=name,
         stage=STAGE,
@@ -380,9 +397,13 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     are None unless status is "ok"."""
     parsed = Parsed(None, reply.outcome)
     if reply.outcome == "ok":
-        parsed = _decision(reply.text, trial.prompt)
-    option = parsed.option
+        parsed = parse_decision(reply.text, trial.prompt.options, KNOWN_LABELS)
+    decision, cooperates = None, None
+    if parsed.option is not None:
+        decision = trial.prompt.acts[parsed.option]
+        cooperates = int(parsed.option == next(iter(trial.prompt.acts)))
     block, stimulus = trial.block, trial.stimulus
+    pairs = block.pairs._asdict() if block.pairs is not None else {}
     return {
         "id": trial.id,
         "model": block.model,
@@ -391,6 +412,7 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
         **stimulus.condition._asdict(),
         "entry": stimulus.entry,
         "lever": stimulus.lever,
+        **pairs,
         "wording": stimulus.wording + 1,
         "domain": stimulus.bulletin.domain,
         "bulletin": stimulus.bulletin.id,
@@ -398,26 +420,14 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
         "label_scheme": block.scheme,
         "order": block.order,
         "options": list(trial.prompt.options),
-        "decision": trial.prompt.acts[option] if option else None,
-        "cooperates": None
-        if option is None
-        else int(option == next(iter(trial.prompt.acts))),
+        "decision": decision,
+        "cooperates": cooperates,
         "status": parsed.status,
         "read_from": parsed.read_from,
         "text": reply.text,
         **reply.account,
         **reply.beside,
     }
-
-
-def _decision(text: str, prompt: Prompt) -> Parsed:
-    """The decision on the first line, or, after considerations, on the last."""
-    if not prompt.reasoned:
-        return parse_decision(text, prompt.options, KNOWN_LABELS)
-    _, _, line = text.rstrip().rpartition("\n")
-    last = parse_decision(line, prompt.options, KNOWN_LABELS)
-    whole = parse_decision(text, prompt.options, KNOWN_LABELS)
-    return whole if last.status == "unreadable" and whole.status == "refused" else last
 
 
 def rows(

@@ -4,56 +4,77 @@
     read(probe, "Order: 2 > 1 > 4 > 3")      # (["T", "R", "P", "S"], "ok")
 
 Each asks one thing of one cell's notice, in a strict form, after the decisions. Who misreads the
-case, or thinks that its entry moves the other's, cooperates for reasons that no contrast tells.
+case, or takes the text for a test, cooperates for reasons that no contrast tells.
 """
 
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import (
-    ENTRIES,
+    ACTS,
+    PROMPTS,
     Source,
     check_placeholders,
-    complaint,
     read_json,
     read_text,
 )
 from cirrus.ask.oneshot import Block, Cell, cells_of, shown
-from cirrus.ask.prompts import Domain, Stimulus, decision_system, notice, outcomes
+from cirrus.ask.prompts import (
+    Domain,
+    Stimulus,
+    decision_system,
+    fields_of,
+    notice,
+    shown_outcomes,
+)
 from common.parsing import DRESSING, REFUSAL_READS
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
-from common.shape import NAME, map_of, record
+from common.shape import NAME, record
 from common.wire import Reply, Request
 
 FILE, STAGE = "probes.json", "probe"
-KINDS = ("payoffs", "entry", "similar", "beliefs", "influence")
+KINDS = ("payoffs", "entry", "beliefs", "peer", "purpose")
 LEAST = 20  # answers per model, cell and question
+# {outcome: the reader's entry, the counterpart's}
 OUTCOMES = {
-    "T": ("other", "joint"),
-    "R": ("joint", "joint"),
-    "P": ("other", "other"),
-    "S": ("joint", "other"),
-}  # the reader's entry, the counterparty's
-GIVEN = ("joint", "other", "any")
-LISTED = dict.fromkeys(KINDS, ()) | {"payoffs": tuple(OUTCOMES), "entry": ENTRIES}
+    "T": ("early", "late"),
+    "R": ("late", "late"),
+    "P": ("early", "early"),
+    "S": ("late", "early"),
+}
+# The counterpart's outcomes, by the same letters: its own entry, the reader's.
+MIRRORED = {name: entries[::-1] for name, entries in OUTCOMES.items()}
+READ = ("read", "unread", "known")
+PURPOSES = ("notice", "test", "training", "offer")
+GIVEN = ("late", "early", "any")
+# {kind: what it lists, in an order of its own each time}
+LISTED = {
+    "payoffs": tuple(OUTCOMES),
+    "peer": tuple(OUTCOMES),
+    "entry": READ,
+    "purpose": PURPOSES,
+    "beliefs": (),
+}
 NUMBER = re.compile(r"(100|\d\d?)(?: ?%| of 100| in 100|/100)?$")
 
+_ORDER = record(question=NAME, outcome=NAME, form=NAME)
 WORDS = record(
     closing=NAME,
-    acts=map_of(record(joint=NAME, other=NAME), "domain"),
-    payoffs=record(question=NAME, outcome=NAME, form=NAME),
-    entry=record(question=NAME, **dict.fromkeys(ENTRIES, NAME), form=NAME),
-    similar=record(question=NAME, form=NAME),
-    beliefs=record(joint=NAME, other=NAME, any=NAME, form=NAME),
-    influence=record(question=NAME, form=NAME),
+    payoffs=_ORDER,
+    peer=_ORDER,
+    entry=record(question=NAME, **dict.fromkeys(READ, NAME), form=NAME),
+    beliefs=record(**dict.fromkeys(GIVEN, NAME), form=NAME),
+    purpose=record(question=NAME, **dict.fromkeys(PURPOSES, NAME), form=NAME),
 )
 
 
 class Probe(NamedTuple):
-    """`shown`: the outcomes in the order listed; `given`: the condition of a belief."""
+    """`shown`: the outcomes or statements in the order listed; `given`: the condition of a
+    belief."""
 
     id: str
     block: Block
@@ -71,19 +92,11 @@ def texts(source: Source) -> str:
 
 def words_of(text: str, domain: Domain) -> dict[str, Any]:
     """The words, each with no other placeholders than there is something for."""
-    words, fields = (
-        read_json({FILE: text}, FILE, WORDS, {}),
-        {*domain.variants[0].fields},
-    )
-    if domain.name not in words["acts"]:
-        raise complaint(FILE, "acts", domain.name, "say there what its two acts are")
-    for phrase in words["acts"][domain.name].values():
-        check_placeholders(FILE, phrase, (), fields)
+    words = read_json({FILE: text}, FILE, WORDS, {})
+    fields = {*domain.variants[0].fields, *ACTS}
     for kind in KINDS:
         for name, phrase in words[kind].items():
-            more = {"outcome": {"yours", "theirs"}, "form": set()}.get(
-                name, {"joint", "other"}
-            )
+            more = {"yours", "theirs"} if name == "outcome" else set()
             check_placeholders(FILE, phrase, (), fields | more)
     return words
 
@@ -97,39 +110,44 @@ def deal(
     """The probes of a study in the order of asking: each question in every cell, of as many of its
     blocks of every bulletin as give LEAST answers per model, cell and question."""
     words, rng = words_of(text, domain), SeededRandom(config["seed"], "probes")
-    each = math.ceil(LEAST / len({block.stimulus.bulletin.id for block in chosen}))
-    out = [
-        _probe(words, domain, config, (block, cell, kind, given), rng)
-        for block in sorted(chosen, key=lambda block: block.name)
-        if block.run <= each
-        for cell in cells_of("mechanism", config.get("lever", {}).get(block.model))
-        for kind in config["probes"]
-        for given in (GIVEN if kind == "beliefs" else ("",))
-    ]
+    bulletins = {block.stimulus.bulletin.id for block in chosen}
+    each = math.ceil(LEAST / len(bulletins))
+    questions = []
+    for kind in config["probes"]:
+        conditions = GIVEN if kind == "beliefs" else ("",)
+        questions += [(kind, given) for given in conditions]
+    out = []
+    for block in sorted(chosen, key=lambda block: block.name):
+        if block.run > each:
+            continue
+        lever = config.get("lever", {}).get(block.model)
+        for cell in cells_of("mechanism", lever):
+            for kind, given in questions:
+                out.append(_probe(words, domain, config, block, cell, kind, given, rng))
     rng.stream("schedule").shuffle(out)
     return out
 
 
 def _probe(
-    words: Mapping, domain: Domain, config: Mapping, which: tuple, rng: SeededRandom
+    words: Mapping,
+    domain: Domain,
+    config: Mapping,
+    block: Block,
+    cell: Cell,
+    kind: str,
+    given: str,
+    rng: SeededRandom,
 ) -> Probe:
-    block, cell, kind, given = which
     name = "/".join(filter(None, (block.name, cell.name, kind, given)))
     stimulus = shown(block, cell)
     listed = tuple(rng.stream("shown", name).sample(LISTED[kind], len(LISTED[kind])))
-    user = "\n\n".join(
-        [
-            notice(domain, stimulus),
-            _question(words, stimulus, which, listed),
-            words["closing"],
-            words[kind]["form"],
-        ]
-    )
+    question = _question(words[kind], stimulus, kind, given, listed)
+    form = words["closing"], words[kind]["form"]
     request = Request(
         id=f"probe/{name}",
         stage=STAGE,
         model=block.model,
-        user=user,
+        user="\n\n".join([notice(domain, stimulus), question, *form]),
         system=decision_system(domain, stimulus),
         max_out=config["max_out"],
         temperature=config["temperature"],
@@ -140,69 +158,69 @@ def _probe(
 
 
 def _question(
-    words: Mapping, stimulus: Stimulus, which: tuple, listed: tuple[str, ...]
+    words: Mapping, stimulus: Stimulus, kind: str, given: str, listed: tuple[str, ...]
 ) -> str:
     """The question, with the outcomes or statements that it lists."""
-    *_, kind, given = which
-    fields, acts = stimulus.variant.fields, words["acts"][stimulus.bulletin.domain]
-    fields = fields | {act: phrase.format_map(fields) for act, phrase in acts.items()}
-    lines = [words[kind][given or "question"]]
+    fields = fields_of(stimulus.bulletin.situation, stimulus.variant)
+    lines = [words[given or "question"].format_map(fields)]
     for number, name in enumerate(listed, 1):
-        line = words[kind]["outcome" if name in OUTCOMES else name]
-        for slot, act in zip(
-            ("{yours}", "{theirs}"), OUTCOMES.get(name, ()), strict=False
-        ):
-            line = line.replace(slot, acts[act])
-        lines.append(f"{number}. {line}")
-    return "\n".join(lines).format_map(fields)
+        lines.append(f"{number}. {line_of(words, kind, name, fields)}")
+    return "\n".join(lines)
+
+
+def line_of(words: Mapping, kind: str, name: str, fields: Mapping[str, str]) -> str:
+    """An outcome or a statement as a question of this kind lists it."""
+    if name not in OUTCOMES:
+        return words[name].format_map(fields)
+    entries = MIRRORED if kind == "peer" else OUTCOMES
+    yours, theirs = (fields[act] for act in entries[name])
+    return words["outcome"].format_map({**fields, "yours": yours, "theirs": theirs})
+
+
+@cache
+def project_words() -> dict[str, Any]:
+    return read_json({FILE: texts(PROMPTS)}, FILE, WORDS, {})
 
 
 # --- reading -----------------------------------------------------------------------------------
 
 
 def read(probe: Probe, text: str) -> tuple[Any, str]:
-    """(answer, status): four outcomes, how an entry is made, a whole number from 0 to 100, or yes
-    or no; None where the first line is not the form filled in."""
-    line = next(
-        (part for part in re.split(r"[\r\n]+", text) if DRESSING.sub("", part).strip()),
-        "",
-    )
+    """(answer, status): four outcomes, a statement by its name, or a whole number from 0 to 100;
+    None where the first line is not the form filled in."""
+    line = ""
+    for part in re.split(r"[\r\n]+", text):
+        if DRESSING.sub("", part).strip():
+            line = part
+            break
     plain = DRESSING.sub("", line.replace(">", ",")).strip()
     form = re.sub(r"^(?:order|number|answer)\s*[::]\s*", "", plain, flags=re.I)
-    answer = READERS[probe.kind](probe, form.rstrip(" .!").lower())
+    answer = _answer(probe, form.rstrip(" .!").lower())
     if answer is not None:
         return answer, "ok"
     refused = classify_refusal(text[:REFUSAL_READS]).label == "refusal"
     return None, "refused" if refused else "unreadable"
 
 
-def _order(probe: Probe, form: str) -> list[str] | None:
+def _answer(probe: Probe, form: str) -> Any:
+    names = {str(place): name for place, name in enumerate(probe.shown, 1)}
+    if probe.kind == "beliefs":
+        return int(NUMBER.sub(r"\1", form)) if NUMBER.match(form) else None
+    if probe.kind in ("entry", "purpose"):
+        return names.get(form)
     places = re.split(r"\s*,\s*", form)
-    names = dict(zip("1234", probe.shown, strict=True))
-    return [names[place] for place in places] if sorted(places) == [*names] else None
-
-
-READERS = {
-    "payoffs": _order,
-    **dict.fromkeys(
-        ("similar", "influence"),
-        lambda probe, form: form if form in ("yes", "no") else None,
-    ),
-    "entry": lambda probe, form: dict(zip("123", probe.shown, strict=True)).get(form),
-    "beliefs": lambda probe, form: (
-        int(NUMBER.sub(r"\1", form)) if NUMBER.match(form) else None
-    ),
-}
+    if sorted(places) != [*names]:
+        return None
+    return [names[place] for place in places]
 
 
 def row(probe: Probe, reply: Reply) -> dict[str, Any]:
     """A line of probes.jsonl.gz; `answer` is None unless status is "ok", `order` is the right one
-    of the outcomes in this cell."""
-    answer, status = (
-        read(probe, reply.text) if reply.outcome == "ok" else (None, reply.outcome)
-    )
+    of the outcomes in this cell, the reader's as the counterpart's."""
+    answer, status = None, reply.outcome
+    if reply.outcome == "ok":
+        answer, status = read(probe, reply.text)
     stimulus = probe.block.stimulus
-    bulletin = stimulus.bulletin
     return {
         "id": probe.id,
         "model": probe.block.model,
@@ -210,10 +228,10 @@ def row(probe: Probe, reply: Reply) -> dict[str, Any]:
         "given": probe.given,
         "cell": probe.cell.name,
         "wording": stimulus.wording + 1,
-        "bulletin": bulletin.id,
+        "bulletin": stimulus.bulletin.id,
         "variant": stimulus.variant.id,
         "shown": list(probe.shown),
-        "order": best_first(outcomes(bulletin, probe.cell.lever)),
+        "order": best_first(shown_outcomes(shown(probe.block, probe.cell))),
         "answer": answer,
         "status": status,
         "text": reply.text,
@@ -222,10 +240,5 @@ def row(probe: Probe, reply: Reply) -> dict[str, Any]:
 
 
 def best_first(numbers: Mapping[str, int]) -> list[str]:
-    """The four outcomes by their numbers, of which more is better where T is above P; by their
-    letters where prompts have no outcomes.json."""
-    return (
-        sorted(numbers, key=numbers.get, reverse=numbers["T"] > numbers["P"])
-        if numbers
-        else [*OUTCOMES]
-    )
+    """The four outcomes by their numbers, which are costs."""
+    return sorted(numbers, key=numbers.__getitem__)

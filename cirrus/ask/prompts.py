@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import (
     CELL,
+    CLASSES,
     FACTOR,
-    SPECIFIED,
     TELLS,
     TWIN,
     Bulletin,
     Domain,
+    Situation,
     Variant,
-    complaint,
     fill,
     read_json,
 )
@@ -32,7 +32,7 @@ from common.shape import NAME, OBJECT, list_of, record, whole
 
 ORDERS = ("cooperative-first", "other-first")
 # How far each strength of the lever raises R, in units of T − R.
-LEVERS = (0.5, 1.5, 2, 3, 4, 6)
+LEVERS = (0.5, 1, 2, 3, 4, 6)
 EXAMPLES = "examples.json"
 _EXAMPLES = record(
     rationale=NAME,
@@ -48,8 +48,8 @@ _EXAMPLES = record(
         families=OBJECT, forms=list_of(record(policy=NAME, yes=list_of(NAME)), 4)
     ),
 )
-CONSIDERATIONS = "Considerations (3 to 5 lines):"
 HISTORY_SHOWN = 2  # encounters, specification 5
+PAIRS = 20  # that a mirror study's record counts, in each class
 
 # scheme → the two acts' words → (label of the cooperative act, label of the other)
 LABEL_SCHEMES: dict[str, Callable[[str, str], tuple[str, str]]] = {
@@ -70,11 +70,21 @@ class Condition(NamedTuple):
     H: str
 
 
+class Mirror(NamedTuple):
+    """What a mirror study's text shows: the numbers of the four lines, {T, R, P, S: costs}; of how
+    many of PAIRS earlier pairs the two entries were alike, by who decided them; whose come first."""
+
+    outcomes: dict[str, int]
+    alike: dict[str, int]
+    named_first: str
+
+
 class Stimulus(NamedTuple):
     """What of a domain a question shows. `wording`: which sentence of every list, the
-    specification's is 0; `entry`: how the counterpart's entry is made, "" where nothing is said;
+    specification's is 0; `entry`: what is said of the counterpart's entry, "" where nothing is;
     `lever`: by which of LEVERS the outcome of two cooperative acts is raised, 0: not at all;
-    `meeting`: "round" where a case is one of several."""
+    `record`: "late" where the counterpart's earlier entries are told; `meeting`: "round" where a
+    case is one of several."""
 
     bulletin: Bulletin
     variant: Variant
@@ -83,7 +93,9 @@ class Stimulus(NamedTuple):
     wording: int = 0
     entry: str = ""
     lever: int = 0
+    record: str = ""
     meeting: str = "meeting"
+    mirror: Mirror | None = None
 
 
 class Prompt(NamedTuple):
@@ -96,7 +108,6 @@ class Prompt(NamedTuple):
     user: str
     options: tuple[str, ...]
     acts: dict[str, str]
-    reasoned: bool = False  # considerations come first, the decision is the last line
 
 
 def cell_name(levels: Iterable[str]) -> str:
@@ -111,7 +122,7 @@ def cell_name(levels: Iterable[str]) -> str:
 
 def labels(domain: Domain, scheme: str) -> tuple[str, str]:
     """(label of the cooperative act, label of the other act) under this scheme."""
-    return LABEL_SCHEMES[scheme](*(act.word for act in domain.acts))
+    return LABEL_SCHEMES[scheme](*domain.acts)
 
 
 def shown_labels(domain: Domain, scheme: str, order: str) -> tuple[str, str]:
@@ -122,10 +133,7 @@ def shown_labels(domain: Domain, scheme: str, order: str) -> tuple[str, str]:
 
 def acts_of(domain: Domain, scheme: str) -> dict[str, str]:
     """{label: the canonical act that it stands for}, the cooperative one first."""
-    return {
-        label: act.word
-        for label, act in zip(labels(domain, scheme), domain.acts, strict=True)
-    }
+    return dict(zip(labels(domain, scheme), domain.acts, strict=True))
 
 
 # --- dealing ---
@@ -213,44 +221,79 @@ def outcomes(bulletin: Bulletin, lever: int) -> dict[str, int]:
     numbers = bulletin.outcomes
     if not lever:
         return numbers
-    if not numbers:
-        raise complaint(
-            bulletin.path, "lever", lever, "these prompts have no outcomes.json"
-        )
     raised = numbers["R"] + LEVERS[lever - 1] * (numbers["T"] - numbers["R"])
     return numbers | {"R": round(raised)}
 
 
+def shown_outcomes(stimulus: Stimulus) -> dict[str, int]:
+    """The numbers of the four lines: of both acts, {line: cost}, whatever they stand for."""
+    if stimulus.mirror is not None:
+        return stimulus.mirror.outcomes
+    return outcomes(stimulus.bulletin, stimulus.lever)
+
+
+def fields_of(situation: Situation, variant: Variant) -> dict[str, str]:
+    """What fills a sentence: names, and what the two acts are called."""
+    fields = variant.fields
+    acts = {
+        "early": situation.early.format_map(fields),
+        "late": situation.late.format_map(fields),
+    }
+    return fields | acts
+
+
 def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
-    """{slot: the sentence of the cell that stands in it}, "" where nothing is said."""
-    levels = stimulus.condition._asdict() | {"entry": stimulus.entry}
-    toggles, out = domain.toggles[TELLS[stimulus.tells][0]], {}
-    for slot, factor in FACTOR.items():
-        wordings = toggles[factor][levels[factor]]
-        out[slot] = wordings[stimulus.wording % len(wordings)].format_map(
-            stimulus.variant.fields
-        )
+    """{slot: the sentence of the cell that stands in it}, "" where nothing is said; beside the
+    slots of a bulletin those of the status line, `entry` and `record`."""
+    toggles = domain.toggles[TELLS[stimulus.tells][0]]
+    fields = fields_of(stimulus.bulletin.situation, stimulus.variant)
+
+    def said(factor: str, level: str) -> str:
+        wordings = toggles[factor][level]
+        return wordings[stimulus.wording % len(wordings)].format_map(fields)
+
+    levels = stimulus.condition._asdict()
+    out = {slot: said(factor, levels[factor]) for slot, factor in FACTOR.items()}
+    out["entry"] = said("entry", stimulus.entry)
+    out["record"] = said("record", stimulus.record)
+    if stimulus.mirror is not None:
+        out["record"] = mirror_record(domain, stimulus, fields)
+    for slot in ("form", "stakes"):
+        out[slot] = domain.fixed[slot].format_map(fields)
+    out["meeting"] = domain.fixed[stimulus.meeting].format_map(fields)
+    if out["compliance"]:  # it speaks of classes: the form has one for each act
+        classes = domain.fixed["classes"].format_map(fields)
+        out["compliance"] = f"{classes} {out['compliance']}"
     return out
 
 
+def mirror_record(domain: Domain, stimulus: Stimulus, fields: Mapping[str, str]) -> str:
+    """In how many earlier pairs the two entries were alike, by who had decided them."""
+    wording = domain.records[stimulus.wording % len(domain.records)]
+    mirror, clauses = stimulus.mirror, {}
+    for name in CLASSES:
+        alike = mirror.alike[name]
+        clauses[name] = getattr(wording, name).format_map(
+            {**fields, "alike": alike, "unlike": PAIRS - alike}
+        )
+    first = mirror.named_first
+    [second] = set(CLASSES) - {first}
+    ordered = {"first": clauses[first], "second": clauses[second]}
+    return wording.text.format_map({**fields, **ordered})
+
+
 def decision_prompt(
-    domain: Domain, stimulus: Stimulus, scheme: str, order: str, reasoned: bool = False
+    domain: Domain, stimulus: Stimulus, scheme: str, order: str
 ) -> Prompt:
-    """The pilot's one-shot decision: system prompt, bulletin, status line, contract. `reasoned`:
-    with considerations before the decision, in place of a rationale after it."""
+    """The pilot's one-shot decision: system prompt, bulletin, record, status line, contract."""
     shown = _options(domain, stimulus, scheme, order)
     user = _join(
-        domain.templates["reasoned" if reasoned else "pilot"],
+        domain.templates["pilot"],
         **_case(domain, stimulus),
-        contract=_contract(shown, reasoned),
+        contract=_contract(shown),
     )
-    return Prompt(
-        decision_system(domain, stimulus),
-        user,
-        tuple(shown),
-        acts_of(domain, scheme),
-        reasoned,
-    )
+    system = decision_system(domain, stimulus)
+    return Prompt(system, user, tuple(shown), acts_of(domain, scheme))
 
 
 def read_examples(text: str) -> dict[str, Any]:
@@ -264,20 +307,18 @@ def decision_examples(
     """The filled-in forms of EXAMPLES, whose `text` is given, for a Request: asked and answered, in
     turn. `first`: which of them comes first; the others follow in the order of the file."""
     words, turns = read_examples(text), []
+    named = "word" if scheme == "L1" else "letter"
     for form in words["decision"][first:] + words["decision"][:first]:
-        shown = {
-            option["word" if scheme == "L1" else "letter"]: option["line"]
-            for option in form["options"]
-        }
-        turns += [
-            _join(
-                domain.templates["pilot"],
-                bulletin=form["text"],
-                entry="",
-                contract=_contract(shown),
-            ),
-            f"Decision: {[*shown][form['choice']]}\nRationale: {words['rationale']}",
-        ]
+        shown = {option[named]: option["line"] for option in form["options"]}
+        question = _join(
+            domain.templates["pilot"],
+            bulletin=form["text"],
+            record="",
+            entry="",
+            contract=_contract(shown),
+        )
+        label = form["options"][form["choice"]][named]
+        turns += [question, f"Decision: {label}\nRationale: {words['rationale']}"]
     return tuple(turns)
 
 
@@ -318,60 +359,48 @@ def encounter_prompt(
 
 
 def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
-    """The bulletin as read, and the status line below it, "" where there is none."""
-    bulletin, shown = stimulus.bulletin, sentences(domain, stimulus)
-    fixed = domain.fixed | {"meeting": domain.fixed[stimulus.meeting]}
-    fields = stimulus.variant.fields | outcomes(bulletin, stimulus.lever)
+    """The bulletin as read, and what stands below it, "" where nothing does."""
+    bulletin, said = stimulus.bulletin, sentences(domain, stimulus)
+    fields = fields_of(bulletin.situation, stimulus.variant) | shown_outcomes(stimulus)
     return {
-        "bulletin": fill(bulletin.text, fields, fixed | shown),
-        "entry": shown["entry"],
+        "bulletin": fill(bulletin.text, fields, said),
+        "record": said["record"],
+        "entry": said["entry"],
     }
 
 
 def notice(domain: Domain, stimulus: Stimulus) -> str:
-    """The bulletin, and the status line below it where there is one."""
-    return _join(["{bulletin}", "{entry}"], **_case(domain, stimulus))
+    """The bulletin, and what stands below it."""
+    return _join(["{bulletin}", "{record}", "{entry}"], **_case(domain, stimulus))
 
 
 def decision_system(domain: Domain, stimulus: Stimulus) -> str:
-    """The specification's, without the sentence that asks for a policy; in the twin control also
-    without the one on AI."""
-    text = _system(domain, stimulus, "one_shot")
-    return (
-        text.replace(f"{SPECIFIED} ", "").replace(f" {SPECIFIED}", "")
-        if (stimulus.entry in TWIN)
-        else text
-    )
+    """The specification's, without the sentence that asks for a policy; in the twin control one
+    that contradicts nothing of it."""
+    if stimulus.entry in TWIN:
+        return domain.systems["twin"]
+    return _system(domain, stimulus, "one_shot")
 
 
 def _system(domain: Domain, stimulus: Stimulus, phase: str) -> str:
-    systems = domain.systems[TELLS[stimulus.tells][1]]
-    if phase not in systems:  # prompts from before there was one without history
-        phase = "decision"
-    return systems[phase]
+    return domain.systems[TELLS[stimulus.tells][1]][phase]
 
 
 def _options(
     domain: Domain, stimulus: Stimulus, scheme: str, order: str
 ) -> dict[str, str]:
     """{label: what it means} in the order shown; which pair of lines goes by the bulletin."""
-    meanings = [
-        act.lines[(stimulus.bulletin.number - 1) % len(act.lines)].format_map(
-            stimulus.variant.fields
-        )
-        for act in domain.acts
-    ]
-    pairs = list(zip(labels(domain, scheme), meanings, strict=True))
+    lines = stimulus.bulletin.situation.lines
+    meanings = lines[(stimulus.bulletin.number - 1) % len(lines)]
+    filled = [meaning.format_map(stimulus.variant.fields) for meaning in meanings]
+    pairs = list(zip(labels(domain, scheme), filled, strict=True))
     return dict(pairs[::-1] if order == ORDERS[1] else pairs)
 
 
-def _contract(shown: Mapping[str, str], reasoned: bool = False) -> str:
+def _contract(shown: Mapping[str, str]) -> str:
     """The end of a prompt: what each label means, and the form of the answer."""
     lines = "\n".join(f"- {label}: {meaning}" for label, meaning in shown.items())
-    decision = f"Decision: [{'|'.join(shown)}]"
-    if reasoned:
-        return f"{lines}\n\n{CONSIDERATIONS}\n{decision}"
-    return f"{lines}\n\n{decision}\nRationale (max 2 lines):"
+    return f"{lines}\n\nDecision: [{'|'.join(shown)}]\nRationale (max 2 lines):"
 
 
 def _history(
@@ -380,19 +409,18 @@ def _history(
     history: Sequence[tuple[str | None, str | None]],
 ) -> str:
     """`acts`: label → canonical act, as this form has them."""
-    words = {
-        None: domain.templates["no_entry"],
-        **{act: label for label, act in acts.items()},
-    }
-    rows = [
-        domain.templates["row"].format(own=words[mine], peer=words[peer])
-        for mine, peer in history
-    ]
+    words = {act: label for label, act in acts.items()}
+    words[None] = domain.templates["no_entry"]
+    row = domain.templates["row"]
+    rows = [row.format(own=words[mine], peer=words[peer]) for mine, peer in history]
     return domain.templates["history"].format(rows="\n".join(rows)) if rows else ""
 
 
 def _join(paragraphs: Sequence[str], **values: str) -> str:
     """Paragraphs filled and set apart by one blank line, without those whose value is empty."""
     empty = [f"{{{name}}}" for name, value in values.items() if not value]
-    filled = (p for p in paragraphs if not any(slot in p for slot in empty))
-    return "\n\n".join(p.format_map(values) for p in filled)
+    filled = []
+    for paragraph in paragraphs:
+        if not any(slot in paragraph for slot in empty):
+            filled.append(paragraph.format_map(values))
+    return "\n\n".join(filled)

@@ -11,12 +11,12 @@ and answers, or writes a policy, in the form asked for. They say nothing about a
 import math
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from cirrus.ask import probes
-from cirrus.ask.cues import LEANINGS, Cues, read_cues, read_notice
-from cirrus.ask.prompts import CONSIDERATIONS, Condition
+from cirrus.ask.cues import LEANINGS, Cues, place_of, read_cues, read_notice
+from cirrus.ask.prompts import Condition
 from common import UsageError
 from common.rng import SeededRandom
 from common.wire import Request
@@ -27,11 +27,11 @@ LED = 0.6  # log-odds by which the leaning of a declared policy moves its author
 
 class Beliefs(NamedTuple):
     """What a population answers to probes, beside what it reads. `diagnostic`: by how many points
-    its own entry moves what it expects of a counterpart that decides now; `influence`: whether it
-    thinks that its entry changes the other's."""
+    its own entry moves what it expects of a counterpart with the same notice; `suspects`: whether
+    it takes the text for a test."""
 
     diagnostic: float = 0.0
-    influence: bool = False
+    suspects: bool = False
 
 
 Missing = tuple[float, float]  # shares that can't be read, and that are cut off
@@ -63,19 +63,38 @@ def logit(p: float) -> float:
 # --- rules ---------------------------------------------------------------------------------------
 
 # log-odds of an agent that expects its own decision of whoever decides as it does
-TWINS = {"same": 3.0, "other": 0.0, "person": -2.0}
-# log-odds that adding up gives to how the counterpart's entry is made, or to who makes it
-ENTRY = {"earlier": -1.0, "known": -1.0, "other": -0.5, "person": -1.0}
+TWINS = {"same": 3.0, "same_unread": -1.0, "other": 0.0, "person": -2.0}
+# log-odds that adding up gives to what the counterpart had read, or to who makes its entry
+ENTRY = {
+    "unread": -1.0,
+    "known": -1.0,
+    "same_unread": -0.5,
+    "other": -0.5,
+    "person": -1.0,
+}
 FILED = {"C": 2.5, "D": -2.5}
+PAIRS_WEIGH = 12  # log-odds by which a record moves, for all of what is at stake
 
 
 def correlation(cues: Cues) -> float:
-    """Symmetry and cue raise, most where they meet, if the counterpart decides now; the lever
-    raises everywhere, by less."""
+    """Symmetry and cue raise, most where they meet, if the counterpart decides on the same notice
+    and its entry is not known; the lever raises everywhere, by less."""
     if cues.entry in TWINS:
         return logistic(TWINS[cues.entry])
-    S, C = cues.symmetric * cues.decides_now, cues.coupled * cues.decides_now
-    return logistic(-0.8 + S + 0.7 * C + 1.3 * S * C + 0.4 * cues.lever)
+    if cues.alike:
+        return logistic(PAIRS_WEIGH * evidence(cues))
+    alike = cues.same_notice and cues.entry != "known"
+    S, C = cues.symmetric * alike, cues.coupled * alike
+    return logistic(-0.8 + S + 0.7 * C + 1.3 * S * C + 0.35 * cues.lever)
+
+
+def evidence(cues: Cues) -> float:
+    """What the late act saves, as a share of all that is at stake, where one's own entry is
+    evidence of the other's as the record says. `outcomes` are costs."""
+    T, R, P, S = cues.outcomes
+    share = cues.alike[0] / 20
+    gain = share * (P - R) + (1 - share) * (T - S)
+    return gain / (abs(P - R) + abs(T - S))
 
 
 def conformist(cues: Cues) -> float:
@@ -93,17 +112,14 @@ def adder(cues: Cues) -> float:
 
 
 def reciprocal(cues: Cues) -> float:
-    return logistic(FILED.get(cues.peer, 2.5 if cues.entry == "known" else 2.0))
+    sure = cues.entry == "known" or cues.record == "late"
+    return logistic(FILED.get(cues.peer, 2.5 if sure else 2.0))
 
 
 def word(cues: Cues) -> float:
-    return logistic(
-        1.6
-        if cues.cooperative.isupper()
-        else 0.8
-        if cues.cooperative == "Option A"
-        else -0.8
-    )
+    if cues.cooperative.isupper():
+        return logistic(1.6)
+    return logistic(0.8 if cues.cooperative == "Option A" else -0.8)
 
 
 def position(cues: Cues) -> float:
@@ -126,12 +142,12 @@ def where(
     return lambda cues: correlation(cues) if condition(cues) else elsewhere
 
 
-# It expects its own decision of a counterpart that decides now, and nothing else.
+# It expects its own decision of a counterpart with the same notice, and nothing else.
 EXPECTS = Beliefs(diagnostic=60)
 
 POPULATIONS: dict[str, Population] = {
     "sim-correlation": Population(
-        "symmetry and cue raise cooperation, most together, where the counterpart decides now",
+        "symmetry and cue raise cooperation, most together, where the counterpart has read the notice",
         correlation,
         led=LED,
         beliefs=EXPECTS,
@@ -147,7 +163,7 @@ POPULATIONS: dict[str, Population] = {
         missing=(lambda cues, cooperates: (0.025, 0.0)),
     ),
     "sim-conformist": Population(
-        "follows the cue where peers are alike, however the entry is made", conformist
+        "follows the cue where peers are alike, whatever the other had read", conformist
     ),
     "sim-adder": Population(
         "symmetry, cue, entry and payoff add up in log-odds", adder
@@ -166,7 +182,7 @@ POPULATIONS: dict[str, Population] = {
     "sim-reciprocal": Population(
         "cooperates first, then mirrors what was filed",
         reciprocal,
-        beliefs=Beliefs(influence=True),
+        beliefs=Beliefs(suspects=True),
     ),
     "sim-label": Population("likes the word", word),
     "sim-position": Population("takes the first option", position),
@@ -383,65 +399,67 @@ def answer(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
         return f"Decision: {cues.cooperative[:4]}", "length"
     label = cues.cooperative if cooperates else cues.other
     reasons = " ".join(rng.sample(REASONS[cooperates], 2))
-    if CONSIDERATIONS in request.user[-200:]:
-        return "\n".join([*reasons.split(". "), f"Decision: {label}"]), "stop"
     return f"Decision: {label}\nRationale: {reasons}", "stop"
 
 
 # --- what they answer to probes ------------------------------------------------------------------
 
 BASE, SPREAD = 55, 8  # of beliefs, in points
-JOINT = {"cvd": "the later window", "hospital": "the pool schedule"}
-ROW = re.compile(r"^(\d)\. your entry is (.+), .+'s entry is (.+)$", re.M)
-BELIEF = re.compile(r"turned out to be (.+)\. In how many of them is .+ entry (.+)\?")
-# What the statement on the counterpart's entry says, by how it is made.
-STATED = {"now": "makes or made it", "earlier": "last week", "known": "it is public"}
 
 
-def answer_probe(beliefs: Beliefs, request: Request, rng: SeededRandom) -> str:
+def answer_probe(name: str, request: Request, rng: SeededRandom) -> str:
     """What a population says, from the rendered text alone, now and then unreadable."""
     if rng.random() < UNREADABLE:
         return "That would need a word with counsel first."
-    cues = read_notice(request.user)
-    word, _, slot = request.user.rpartition("\n\n")[2].partition(": ")
-    try:
-        return f"{word}: {SAYS[slot](beliefs, request.user, cues, rng)}"
-    except (KeyError, TypeError):
-        raise UsageError(
-            f"{probes.FILE}: simulated respondents know the words of the project's "
-            "own file alone: ask a model, or leave --probes out"
-        ) from None
+    beliefs, cues = POPULATIONS[name].beliefs, read_notice(request.user)
+    kind, given, numbers = asked(request.user)
+    if kind == "beliefs":
+        return f"Number: {_expected(beliefs, cues, given, rng)}"
+    if kind == "entry":
+        said = cues.entry if cues.entry in probes.READ else "read"
+        return f"Answer: {numbers[said]}"
+    if kind == "purpose":
+        said = "test" if beliefs.suspects else "notice"
+        return f"Answer: {numbers[said]}"
+    costs = dict(zip(probes.OUTCOMES, cues.outcomes, strict=True))
+    order = [numbers[outcome] for outcome in probes.best_first(costs)]
+    return f"Order: {' > '.join(order)}"
 
 
-def _ranks(beliefs: Beliefs, text: str, cues: Cues, rng: SeededRandom) -> str:
-    listed = {
-        tuple("joint" if act == JOINT[cues.domain] else "other" for act in acts): number
-        for number, *acts in ROW.findall(text)
-    }
-    order = probes.best_first(dict(zip(probes.OUTCOMES, cues.outcomes, strict=False)))
-    return " > ".join(listed[probes.OUTCOMES[name]] for name in order)
-
-
-def _expects(beliefs: Beliefs, text: str, cues: Cues, rng: SeededRandom) -> str:
-    given = BELIEF.search(text)
-    lean = beliefs.diagnostic * ((given[1] == given[2]) - 0.5) if given else 0
-    return str(
-        max(0, min(100, round(rng.gauss(BASE + lean * cues.decides_now, SPREAD))))
+def asked(text: str) -> tuple[str, str, dict[str, str]]:
+    """(kind of probe, condition, {what is listed: its number}), by the words of the project's own
+    file; UsageError where a question is in other words."""
+    question, *lines = text.split("\n\n")[-3].splitlines()
+    listed = {}
+    for line in lines:
+        number, _, said = line.partition(". ")
+        listed[said] = number
+    words, fields = probes.project_words(), place_of(text).fields
+    for kind in probes.KINDS:
+        for given in probes.GIVEN if kind == "beliefs" else ("question",):
+            if words[kind][given].format_map(fields) == question:
+                return kind, given, _numbers(words[kind], kind, listed, fields)
+    raise UsageError(
+        f"{probes.FILE}: simulated respondents know the words of the project's own file "
+        "alone: ask a model, or leave --probes out"
     )
 
 
-SAYS = {
-    "[number > number > number > number]": _ranks,
-    "[0 to 100]": _expects,
-    "[yes|no]": lambda beliefs, text, cues, rng: (
-        "yes"
-        if (beliefs.influence if "Can your own" in text else cues.symmetric)
-        else "no"
-    ),
-    "[1|2|3]": lambda beliefs, text, cues, rng: re.search(
-        rf"^(\d)\. .*{STATED[cues.entry]}", text, re.M
-    )[1],
-}
+def _numbers(
+    words: Mapping, kind: str, listed: Mapping[str, str], fields: Mapping[str, str]
+) -> dict[str, str]:
+    numbers = {}
+    for name in probes.LISTED[kind]:
+        numbers[name] = listed[probes.line_of(words, kind, name, fields)]
+    return numbers
+
+
+def _expected(beliefs: Beliefs, cues: Cues, given: str, rng: SeededRandom) -> int:
+    """Of 100 cases, how many of the counterpart's entries are late."""
+    lean = {"late": 0.5, "early": -0.5}.get(given, 0) * beliefs.diagnostic
+    if not cues.same_notice:
+        lean = 0
+    return max(0, min(100, round(rng.gauss(BASE + lean, SPREAD))))
 
 
 # --- by name -------------------------------------------------------------------------------------
@@ -454,7 +472,7 @@ def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
         if request.stage == "strategy":
             return write(name, read_notice(request.user), rng), "stop"
         if request.stage == probes.STAGE:
-            return answer_probe(POPULATIONS[name].beliefs, request, rng), "stop"
+            return answer_probe(name, request, rng), "stop"
         return answer(name, request, rng)
 
     return respond

@@ -1,7 +1,8 @@
 """Accounts of why cooperation rises, each excluded or open, and the word that exclusions earn.
 
-    part["accounts"] = accounts(part, against)        {"blind": {"excluded": True, "why": "…"}, …}
-    verdict(part, "20 bulletins of one domain")       {word, sentence, open, why, …}
+    part["accounts"] = accounts(part, against)      {"surface": {"excluded": True, "why": "…"}, …}
+    verdict(part, "20 bulletins of one domain")     {word, sentence, open, why, …} of one model
+    overall({"a": part, "b": …}, "…")               the same of a study: models are never pooled
 
 A `part` is what a study shows of one model: `cells`, `contrasts` and `labels`. An account is
 excluded only by an effect that it cannot produce, established at the study's level; absence
@@ -12,87 +13,85 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import stats
+from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge.contrasts import CONTRASTS, MIN_UNITS, above, below
 from show.figures import bracketed, count, interval, percent, points, span
 
-WORDS = NOT_EVALUABLE, NOT_SHOWN, CUE, DECIDER, CORRELATION = (
+WORDS = NOT_EVALUABLE, NOT_SHOWN, CUE, INFORMATION, CORRELATION = (
     "not evaluable",
     "not shown",
     "cue-responsive",
-    "decider-sensitive",
+    "information-sensitive",
     "correlation-sensitive",
 )
 MAX_MISSING = 0.10  # of the decisions in a cell
-LEAST = 0.10  # of HP − LA: less would not matter
+LEAST = 0.10  # of an effect: less would not matter
 ALL_WORDINGS = 12  # for a word above cue-responsive
 IN_THESE = "in these sentences"  # with fewer wordings than `MIN_UNITS`
 COMBINATIONS = 6  # of label scheme and order
 CEILING, FLOOR = 0.85, 0.15
 DIGITS = 12  # decimals kept: 0.0999…9, meant as ten points, counts as ten
+NAMED = 4  # models in a headline; of more, how many
 
 Part = Mapping[str, Any]
+Judged = tuple[bool, str]  # whether a condition holds, and why
+
+CELL_WORDS = {}
+for design in DESIGNS.values():
+    CELL_WORDS |= {cell.name: cell.words for cell in design.cells}
 
 
-class Condition(NamedTuple):
-    """Holds of a part or not: `test` takes the part and the contrasts' names, and gives (whether it
-    holds, why)."""
-
-    test: Callable[..., tuple[bool, str]]
-    contrasts: tuple[str, ...]
+# --- conditions: what excludes an account ----------------------------------------------------
 
 
 def figure(contrast: Mapping[str, Any]) -> str:
     """A contrast in a sentence, or why it has no value."""
-    if contrast["low"] is None:
-        return f"{contrast['label']}: {contrast['why']}"
-    return (
-        f"{contrast['label']}: {points(contrast['value'])}, "
-        f"{span(contrast['low'], contrast['high'], contrast['level'])}"
-    )
+    label, low = contrast["label"], contrast["low"]
+    if low is None:
+        return f"{label}: {contrast['why']}"
+    limits = span(low, contrast["high"], contrast["level"])
+    return f"{label}: {points(contrast['value'])}, {limits}"
 
 
-def positive(part: Part, name: str) -> tuple[bool, str]:
-    """The contrast lies above 0."""
+def positive(part: Part, name: str) -> Judged:
+    """The interval of the contrast lies above 0."""
     contrast = part["contrasts"][name]
     return above(contrast), figure(contrast)
 
 
-def large(part: Part, name: str) -> tuple[bool, str]:
-    """The contrast lies above 0, and its value matters."""
+def large(part: Part, name: str) -> Judged:
+    """The same, and its value is 10 points at least."""
     met, why = positive(part, name)
-    return met and round(part["contrasts"][name]["value"] - LEAST, DIGITS) >= 0, why
+    if met:
+        value = part["contrasts"][name]["value"]
+        met = round(value - LEAST, DIGITS) >= 0
+    return met, why
 
 
-def unmoved(part: Part, name: str) -> tuple[bool, str]:
-    """0 lies inside the interval over bulletins. A guard: needed beside others, never enough."""
-    contrast = part["contrasts"][name]
-    met = contrast["low"] is not None and contrast["low"] <= 0 <= contrast["high"]
-    return met, figure(contrast)
-
-
-def in_same_places(part: Part, *names: str) -> tuple[bool, str]:
+def in_same_places(part: Part, first: str, last: str) -> Judged:
     """Two contrasts are positive in the same bulletins, and under the same wordings: the smaller of
     both, unit by unit, lies above 0 on average. Its mean is at most the smaller mean (Jensen 1906),
     so that noise withholds and never excludes."""
-    first, second = (part["contrasts"][name] for name in names)
-    for units in ("by_bulletin", "by_wording"):
-        smaller = [
-            min(value, second[units][unit])
-            for unit, value in first[units].items()
-            if unit in second[units]
-        ]
-        over = stats.t_interval(smaller, first["level"])
-        low = over.low if over.low is not None else over.difference
+    one, other = part["contrasts"][first], part["contrasts"][last]
+    for unit in ("bulletin", "wording"):
+        key = f"by_{unit}"
+        smaller = _smaller(one[key], other[key])
+        test = stats.t_interval(smaller, one["level"])
+        low = test.low
+        if low is None:  # the same in every unit
+            low = test.difference
         if low is None or low <= 0:
-            where = units.removeprefix("by_")
-            return False, (
-                f"the smaller of both, {where} by {where}: {points(over.difference)}, "
-                f"{span(over.low, over.high, first['level'])}"
-            )
+            limits = span(test.low, test.high, one["level"])
+            found = f"{points(test.difference)}, {limits}"
+            return False, f"the smaller of both, {unit} by {unit}: {found}"
     return True, "both in the same bulletins and under the same wordings"
 
 
-def few_missing(part: Part, name: str) -> tuple[bool, str]:
+def _smaller(one: Mapping[str, float], other: Mapping[str, float]) -> list[float]:
+    return [min(value, other[unit]) for unit, value in one.items() if unit in other]
+
+
+def few_missing(part: Part, name: str) -> Judged:
     """At most a tenth of the decisions is missing in each cell of the contrast."""
     cells = [part["cells"][cell] for cell in CONTRASTS[name].weights]
     most = max(map(missing, cells))
@@ -100,23 +99,24 @@ def few_missing(part: Part, name: str) -> tuple[bool, str]:
     return most <= MAX_MISSING, why
 
 
-def same_labels(part: Part, name: str) -> tuple[bool, str]:
+def same_labels(part: Part, name: str) -> Judged:
     """Positive under each scheme and order, and no difference between them established."""
     rule = part["labels"]
-    values = [
-        value for each in rule["combinations"].values() for value in each.values()
-    ]
-    differences = rule["differences"].values()
+    values = []
+    for combination in rule["combinations"].values():
+        values += combination.values()
     if len(rule["combinations"]) < COMBINATIONS or None in values:
         return False, "not every label scheme stands in every order"
+    least = points(min(values))
     if min(values) <= 0:
-        return False, f"under one label scheme and order it is {points(min(values))}"
+        return False, f"under one label scheme and order it is {least}"
+    differences = rule["differences"].values()
     if any(contrast["value"] is None for contrast in differences):
         return False, "a label scheme or an order stands in too few bulletins"
     differing = [figure(contrast) for contrast in differences if _differs(contrast)]
     if differing:
         return False, "; ".join(differing)
-    return True, f"at least {points(min(values))} under every label scheme and order"
+    return True, f"at least {least} under every label scheme and order"
 
 
 def _differs(contrast: Mapping[str, Any]) -> bool:
@@ -126,17 +126,26 @@ def _differs(contrast: Mapping[str, Any]) -> bool:
     return above(contrast) or below(contrast)
 
 
+# --- the accounts ------------------------------------------------------------------------------
+
+
 class Account(NamedTuple):
     """`short`: its name in a word or two; `word`: the lowest that needs it excluded; `excluded`,
-    `open`: what is said of it then; `plot`: the contrasts that a figure shows for it."""
+    `open`: what is said of it then; `conditions`: a function and the contrasts it reads."""
 
     name: str
     short: str
     word: str
     excluded: str
     open: str
-    conditions: tuple[Condition, ...]
-    plot: tuple[str, ...] = ()
+    conditions: tuple[tuple[Callable[..., Judged] | str, ...], ...]
+
+    @property
+    def contrasts(self) -> list[str]:
+        found = []
+        for _, *names in self.conditions:
+            found += names
+        return list(dict.fromkeys(found))
 
 
 ACCOUNTS = (
@@ -146,83 +155,80 @@ ACCOUNTS = (
         CUE,
         "Symmetry and cue raise cooperation (estimate: 10 points or more).",
         "It may be that nothing happens, or nothing that matters.",
-        (Condition(large, ("HP-LA",)),),
-        ("HP-LA",),
+        ((large, "HP-LA"),),
     ),
     Account(
-        "blind",
-        "blind reactions",
-        DECIDER,
-        "The effect depends on whether the counterpart decides now, from the same notice.",
-        "It may be a reaction that does not ask how the entry was made: obedience, liking for "
-        "likeness, length, tone, norms, desirability.",
-        (Condition(positive, ("HP-EP",)),),
-        ("HP-EP",),
+        "surface",
+        "surface reactions",
+        INFORMATION,
+        "Cooperation is higher where the counterpart decided on the same notice, by more than "
+        "where only the joint outcome is raised.",
+        "It may be a reaction that does not ask what the counterpart had read: obedience, liking "
+        "for likeness, length, tone, desirability, timing, control.",
+        ((large, "HP-UP"), (positive, "HP-UP-MN+ME")),
     ),
     Account(
         "labels",
         "labels",
-        DECIDER,
+        INFORMATION,
         "The effect is positive under each label scheme and order; no difference between them "
         "is established.",
         "It may hang on the word, the letter or the place of a label.",
-        (Condition(same_labels, ("HP-LA",)),),
+        ((same_labels, "HP-LA"),),
     ),
     Account(
         "missing",
         "missing answers",
         CUE,
-        "What went missing does not make the effect.",
+        "It stays 10 points or more with every missing answer counted against it.",
         "What went missing may make the effect.",
-        (Condition(large, ("HP-LA",)), Condition(few_missing, ("HP-LA",))),
+        ((large, "HP-LA"), (few_missing, "HP-LA")),
     ),
     Account(
         "conditional",
-        "conditional cooperation",
+        "conditional",
         CORRELATION,
-        "Sureness of the other's entry does not make the effect.",
+        "Cooperation is lower where the late entry is known, or was made 49 times of 50; symmetry "
+        "and cue add more than twice what they add to a known entry.",
         "It may cooperate the more, the surer it is of the other: conditional cooperation, "
         "reciprocity, kindness, norms toward people.",
-        (
-            Condition(positive, ("HP-KP",)),
-            Condition(positive, ("HP-2KP+LA",)),
-            Condition(unmoved, ("KL-LA",)),
-        ),
-        ("HP-KP", "HP-2KP+LA"),
+        ((large, "HP-KP"), (large, "HP-QL"), (positive, "HP-LA-2KP+2KL")),
     ),
     Account(
         "adding_up",
-        "adding up",
+        "adding-up",
         CORRELATION,
-        "Symmetry, cue, entry and payoff do not add up to the effect through any rising curve.",
+        "Symmetry and cue do more than the raised outcome where the notice was read, and less "
+        "where it was not, in the same bulletins and wordings.",
         "Symmetry, cue, entry and payoff may add up to the effect, on some scale and through "
         "some rising curve.",
         (
-            Condition(positive, ("HP-MN",)),
-            Condition(positive, ("ME-EP",)),
-            Condition(in_same_places, ("HP-MN", "ME-EP")),
+            (positive, "HP-MN"),
+            (positive, "ME-UP"),
+            (in_same_places, "HP-MN", "ME-UP"),
         ),
-        ("HP-MN", "ME-EP"),
     ),
 )
 SHORT = {account.name: account.short for account in ACCOUNTS}
-# What each word needs excluded, beside what the words before it need.
-LADDER = tuple(
-    (word, [account.name for account in ACCOUNTS if account.word == word])
-    for word in (CUE, DECIDER, CORRELATION)
-)
-GUARDS = ("KL-LA",)  # contrasts of which an interval over bulletins alone is read
+# {word: the cells of the contrasts that it rests on}
+RESTS_ON: dict[str, dict[str, float]] = {}
+for account in ACCOUNTS:
+    for name in account.contrasts:
+        RESTS_ON.setdefault(account.word, {}).update(CONTRASTS[name].weights)
 ALWAYS_OPEN = (
     "test recognition",
-    "following the cue only where it is to the point",
-    "a belief that one's own entry moves the other's",
-    "cooperating only while the other is uncertain",
-    "the compact's own norm (the specification's words praise the late act)",
-    "disbelief in a known entry, or overlooking it",
-    "single words that stand in one status line only, such as “today”",
-    "a taste for risk",
-    "a sum that acts only in a middle range (too much of it acts no more)",
-    "sums of different readers whose payoffs weigh differently",
+    "a rule that the notice's being unread makes likeness moot (95%)",
+    "disbelief of both record and known entry (2 to 48%)",
+    "exploiting whoever is sure (13 to 92%)",
+    "team reasoning of which at most a quarter survives publicity (30%)",
+    "mixtures of two sums within a bulletin",
+    "readers averse to the lever's cells",
+)
+DENIED = (
+    "Denied the highest word: a one-boxer that cooperates with its like whatever they had read "
+    "(its evidence is the disposition, not the notice), updateless and half-updateless agents, "
+    "readers of half of the bulletins, readers that no outcome moves, and sharp reasoners for "
+    "whom no lever lands between (the mirror study is theirs)."
 )
 
 
@@ -240,20 +246,18 @@ def accounts(part: Part, against: Part) -> dict[str, dict[str, Any]]:
     return out
 
 
-def _judged(account: Account, part: Part) -> tuple[bool, str]:
+def _judged(account: Account, part: Part) -> Judged:
     """Whether the account is excluded, and why, or why not."""
+    if not part["contrasts"].keys() >= set(account.contrasts):
+        return False, "this study has no cells for it"
     met, failed = [], []
-    for condition in account.conditions:
-        if not part["contrasts"].keys() >= set(condition.contrasts):
-            return False, "this study has no cells for it"
-        holds, why = condition.test(part, *condition.contrasts)
+    for test, *names in account.conditions:
+        holds, why = test(part, *names)
         if holds:
             met.append(why)
         else:
             failed.append(why)
-    if failed:
-        return False, "; ".join(failed)
-    return True, "; ".join(met)
+    return not failed, "; ".join(failed or met)
 
 
 def _requested(cell: Mapping[str, Any]) -> int:
@@ -262,144 +266,218 @@ def _requested(cell: Mapping[str, Any]) -> int:
 
 def missing(cell: Mapping[str, Any]) -> float:
     """The share of a cell's decisions that cannot be read; 1 where none was asked for."""
-    return cell["missing"] / _requested(cell) if _requested(cell) else 1.0
+    requested = _requested(cell)
+    return cell["missing"] / requested if requested else 1.0
 
 
-# --- the word ----------------------------------------------------------------------------------
+# --- the word of one model ---------------------------------------------------------------------
 
 
 def word(part: Part, unfinished: Sequence[str] = ()) -> tuple[str, str]:
-    """(the word, why) of one model, or of all together. `part` with its accounts."""
-    if obstacle := _obstacle(part, unfinished):
+    """(the word, why). `part` with its accounts."""
+    if unfinished:
+        return NOT_EVALUABLE, "; ".join(unfinished)
+    obstacle = _obstacle(part)
+    if obstacle:
         return NOT_EVALUABLE, obstacle
-    table, primary = part["accounts"], part["contrasts"]["HP-LA"]
-    if not table["nothing"]["excluded"]:
-        if below(primary):
-            return NOT_SHOWN, f"{table['nothing']['why']}: it lies below 0"
-        full = None if above(primary) else _no_room(part["cells"])
-        return (NOT_EVALUABLE, full) if full else (NOT_SHOWN, table["nothing"]["why"])
-    earned, why = NOT_SHOWN, table["missing"]["why"]
-    for name, needed in LADDER:
-        open_ = [account for account in needed if not table[account]["excluded"]]
-        if open_:
-            return earned, "; ".join(table[account]["why"] for account in open_)
-        if name != CUE and primary["wordings"] < ALL_WORDINGS:
-            many = "few wordings"
-            if primary["wordings"] >= MIN_UNITS:
-                many = count(primary["wordings"], "wording")
-            return earned, (
-                f"{many} of the sentences: a word above this one needs {ALL_WORDINGS}"
-            )
-        earned, why = name, "every account that it needs excluded is excluded"
+    if not part["accounts"]["nothing"]["excluded"]:
+        return _without_effect(part)
+    earned, why = NOT_SHOWN, ""
+    for higher in (CUE, INFORMATION, CORRELATION):
+        withheld = _withheld(part, higher)
+        if withheld:
+            return earned, withheld
+        earned, why = higher, "every account that it needs excluded is excluded"
     return earned, why
 
 
-def _obstacle(part: Part, unfinished: Sequence[str]) -> str | None:
-    if unfinished:
-        return "; ".join(unfinished)
+def _obstacle(part: Part) -> str | None:
+    """Why nothing can be said of a finished study."""
     primary = part["contrasts"].get("HP-LA")
     if primary is None:
         return "this study compares nothing that a word rests on"
-    if unasked := [cell for cell in part["cells"].values() if not _requested(cell)]:
-        return f"no decision was asked for in {len(unasked)} of {count(len(part['cells']), 'cell')}"
-    for name in ("HP", "LA"):
-        cell = part["cells"][name]
-        if missing(cell) > MAX_MISSING:
-            return (
-                f"{cell['missing']} of {_requested(cell)} decisions with {WHERE[name]} are "
-                f"missing, over {percent(MAX_MISSING)}"
-            )
+    cells = part["cells"].values()
+    unasked = [cell for cell in cells if not _requested(cell)]
+    if unasked:
+        of = count(len(cells), "cell")
+        return f"no decision was asked for in {len(unasked)} of {of}"
+    lost = _too_many_missing(part, CUE)
+    if lost:
+        return lost
+    bulletins = count(primary["units"], "bulletin")
     if primary["value"] is None:
-        return f"{count(primary['units'], 'bulletin')} to compare: {primary['why']}"
+        return f"{bulletins} to compare: {primary['why']}"
     if primary["units"] < MIN_UNITS:
-        return (
-            f"{count(primary['units'], 'bulletin')}, {MIN_UNITS} are needed: the result is "
-            "about these stimuli"
-        )
+        return f"{bulletins}, {MIN_UNITS} are needed: the result is about these stimuli"
     return None
 
 
-WHERE = {"HP": "symmetry and cue", "LA": "neither symmetry nor cue"}
+def _too_many_missing(part: Part, higher: str) -> str | None:
+    """The cell that this word rests on of which over a tenth is missing."""
+    for cell in RESTS_ON[higher]:
+        entry = part["cells"][cell]
+        if missing(entry) > MAX_MISSING:
+            lost = f"{entry['missing']} of {_requested(entry)} decisions are missing"
+            return f"{lost}, over {percent(MAX_MISSING)}: {CELL_WORDS[cell]}"
+    return None
 
 
-def _no_room(cells: Mapping[str, Any]) -> str | None:
-    """An effect that is not shown says nothing where the shares leave it no room."""
-    first, last = cells["HP"]["mean"], cells["LA"]["mean"]
+def _without_effect(part: Part) -> tuple[str, str]:
+    """Not shown, or, where the shares leave an effect no room, not evaluable."""
+    why, primary = part["accounts"]["nothing"]["why"], part["contrasts"]["HP-LA"]
+    if below(primary):
+        return NOT_SHOWN, f"{why}: it lies below 0"
+    if above(primary):
+        return NOT_SHOWN, why
+    first, last = part["cells"]["HP"]["mean"], part["cells"]["LA"]["mean"]
     if last > CEILING:
-        return f"no room: {percent(last, 1)} cooperate with {WHERE['LA']}"
-    if first < FLOOR:
-        return f"no room: {percent(first, 1)} cooperate with {WHERE['HP']}"
-    return None
+        share, where = last, "neither symmetry nor cue"
+    elif first < FLOOR:
+        share, where = first, "symmetry and cue"
+    else:
+        return NOT_SHOWN, why
+    return NOT_EVALUABLE, f"no room: {percent(share, 1)} cooperate with {where}"
 
 
-def verdict(
-    part: Part,
-    scope: str,
-    unfinished: Sequence[str] = (),
-    models: Mapping[str, Part] | None = None,
-) -> dict[str, Any]:
-    """{word, sentence, open, why, models, scope} of `part`, or, where it is None, the highest that
-    one of `models` has earned. `open`: the accounts that are left, from cue-responsive on."""
-    words = {name: word(shows, unfinished)[0] for name, shows in (models or {}).items()}
-    best = part or models[max(words, key=lambda name: WORDS.index(words[name]))]
-    earned, why = word(best, unfinished)
-    open_ = (
-        [name for name, account in best["accounts"].items() if not account["excluded"]]
-        if earning(earned)
-        else []
-    )
-    who = [
-        name
-        for name, reached in words.items()
-        if reached == earned and not part and not unfinished
-    ]
+def _withheld(part: Part, higher: str) -> str:
+    """Why the model does not earn this word; "" where it does."""
+    whys = []
+    for account in ACCOUNTS:
+        judged = part["accounts"][account.name]
+        if account.word == higher and not judged["excluded"]:
+            whys.append(judged["why"])
+    if whys or higher == CUE:
+        return "; ".join(whys)
+    wordings = part["contrasts"]["HP-LA"]["wordings"]
+    if wordings < ALL_WORDINGS:
+        many = "few wordings"
+        if wordings >= MIN_UNITS:
+            many = count(wordings, "wording")
+        needed = f"a word above this one needs {ALL_WORDINGS}"
+        return f"{many} of the sentences: {needed}"
+    return _too_many_missing(part, higher) or ""
+
+
+def earning(earned: str) -> bool:
+    """Whether anything positive may be said beside this word."""
+    return earned not in (NOT_EVALUABLE, NOT_SHOWN)
+
+
+# --- verdicts ----------------------------------------------------------------------------------
+
+
+def verdict(part: Part, scope: str, unfinished: Sequence[str] = ()) -> dict[str, Any]:
+    """{word, sentence, open, why, models, scope} of one model. `open`: the accounts that are left,
+    from cue-responsive on."""
+    earned, why = word(part, unfinished)
+    open_ = []
+    if earning(earned):
+        for name, account in part["accounts"].items():
+            if not account["excluded"]:
+                open_.append(name)
     return {
         "word": earned,
         "open": open_,
         "why": why,
-        "models": words,
+        "models": {},
         "scope": scope,
-        "sentence": sentence(
-            earned, [*unfinished, why][0], best, open_, who, len(words)
-        ),
+        "sentence": sentence(earned, why, part, open_),
     }
 
 
-def sentence(
-    earned: str,
-    why: str,
-    part: Part,
-    open_: Sequence[str],
-    who: Sequence[str] = (),
-    of: int = 1,
+def overall(
+    parts: Mapping[str, Part],
+    scope: str,
+    unfinished: Sequence[str] = (),
+    called: str = "model",
+) -> dict[str, Any]:
+    """The verdict of a study: the highest word that a model has earned; of several models the
+    sentence lists the words. `called`: what a reader calls them."""
+    found = {name: verdict(part, scope, unfinished) for name, part in parts.items()}
+    highest = max(found, key=lambda name: WORDS.index(found[name]["word"]))
+    out = found[highest]
+    words = {name: each["word"] for name, each in found.items()}
+    if len(parts) > 1 and not unfinished:
+        out |= {"sentence": _list_of_words(parts, words, out["why"], called)}
+    return out | {"models": words}
+
+
+def _list_of_words(
+    parts: Mapping[str, Part], words: Mapping[str, str], why: str, called: str
 ) -> str:
-    """What every report begins with, in 20 words. `who`: the models that it is about, out of `of`,
-    the first of which is shown; without them all are pooled."""
-    several = of > 1 and bool(who)
-    head = earned.capitalize() + f", {len(who)} of {count(of, 'model')}" * several
+    """ "Cue-responsive: b (+30.0 points, +10.0 to +50.0), c. Not shown: a.": the figure is of the
+    first; of many models their numbers stand in place of their names."""
+    told = []
+    for earned in reversed(WORDS):
+        names = [name for name in words if words[name] == earned]
+        if not names:
+            continue
+        said = ", ".join(names) if len(parts) <= NAMED else count(len(names), called)
+        if not told:
+            beside = why
+            if earned != NOT_EVALUABLE:
+                beside = _beside(_found(earned, parts[names[0]]))
+            said = f"{names[0]} ({beside})"
+            said += _others(names[1:], len(parts) <= NAMED, called)
+        told.append(f"{earned.capitalize()}: {said}.")
+    return " ".join(told)
+
+
+def _others(names: Sequence[str], named: bool, called: str) -> str:
+    if not names:
+        return ""
+    if named:
+        return f", {', '.join(names)}"
+    return f" and {count(len(names), f'more {called}')}"
+
+
+SAME_NOTICE = "cooperation is higher where the counterpart decided on the same notice"
+
+
+def sentence(earned: str, why: str, part: Part, open_: Sequence[str]) -> str:
+    """What every report begins with, in 20 words: what was measured."""
     if earned == NOT_EVALUABLE:
-        return f"{head}: {f'{who[0]}: ' if several else ''}{why}."
-    primary, shown = part["contrasts"]["HP-LA"], earning(earned)
-    what = "symmetry and cue add" if shown else "symmetry and cue change cooperation by"
-    start = f"{head}: {who[0] if several else what}"
-    if of > 1 and not who:
-        start = f"{head}, {of} models pooled:"
-    scope = f", {IN_THESE}" if primary["wordings"] < MIN_UNITS else ""
-    less = "" if shown else _short(part)
-    return f"{start} {extent(primary)}{less}{scope}.{remainder(open_)}"
+        return f"{earned.capitalize()}: {why}."
+    contrast = _found(earned, part)
+    if earned == NOT_SHOWN:
+        told = f"symmetry and cue change cooperation by {extent(contrast)}"
+        told += _short(part)
+    elif earned == CUE:
+        told = f"symmetry and cue add {extent(contrast)}"
+    else:
+        told = f"{SAME_NOTICE} ({_beside(contrast)})"
+    if earned == CORRELATION:
+        told += "; six accounts excluded"
+    if contrast["wordings"] < MIN_UNITS:
+        told += f", {IN_THESE}"
+    return f"{earned.capitalize()}: {told}.{remainder(open_)}"
+
+
+def _found(earned: str, part: Part) -> Mapping[str, Any]:
+    """The contrast whose figure stands beside a word."""
+    name = "HP-UP" if earned in (INFORMATION, CORRELATION) else "HP-LA"
+    return part["contrasts"][name]
 
 
 def extent(contrast: Mapping[str, Any]) -> str:
     """ "+30.0 points (+10.0 to +50.0)"."""
-    return bracketed(
-        points(contrast["value"]),
-        interval(contrast["low"], contrast["high"], 1, sign=True, scale=100),
-    )
+    return bracketed(points(contrast["value"]), _limits(contrast))
+
+
+def _beside(contrast: Mapping[str, Any]) -> str:
+    """ "+30.0 points, +10.0 to +50.0"."""
+    return f"{points(contrast['value'])}, {_limits(contrast)}"
+
+
+def _limits(contrast: Mapping[str, Any]) -> str:
+    return interval(contrast["low"], contrast["high"], 1, sign=True, scale=100)
 
 
 def remainder(open_: Sequence[str]) -> str:
     """The accounts that are open, as a last sentence."""
-    return f" Open: {', '.join(SHORT[name] for name in open_)}." if open_ else ""
+    if not open_:
+        return ""
+    return f" Open: {', '.join(SHORT[name] for name in open_)}."
 
 
 def _short(part: Part) -> str:
@@ -415,17 +493,14 @@ def _short(part: Part) -> str:
     return f", less than {100 * LEAST:g}"
 
 
-def earning(earned: str) -> bool:
-    """Whether anything positive may be said beside this word."""
-    return WORDS.index(earned) >= WORDS.index(CUE)
-
-
-def unsaid(out: Mapping[str, Any], open_: Sequence[str]) -> list[str]:
-    """What no analysis may say, with the sentences of the accounts that are open."""
-    return [
-        *["Anything about any model: these answers are SIMULATED."] * out["simulated"],
-        *[f"Anything about the effect: {out['verdict']['why']}."]
-        * (out["verdict"]["word"] == NOT_EVALUABLE),
-        *open_,
-        f"Always open: {'; '.join(ALWAYS_OPEN)}.",
-    ]
+def unsaid(
+    out: Mapping[str, Any], open_: Sequence[str], always: Sequence[str] = ALWAYS_OPEN
+) -> list[str]:
+    """What no analysis may say, with the sentences of the accounts that are open; `always`: what
+    no data of the design exclude."""
+    said = []
+    if out["simulated"]:
+        said.append("Anything about any model: these answers are SIMULATED.")
+    if out["verdict"]["word"] == NOT_EVALUABLE:
+        said.append(f"Anything about the effect: {out['verdict']['why']}.")
+    return [*said, *open_, f"Always open: {'; '.join(always)}."]

@@ -18,7 +18,9 @@ from stats.results import Count
 
 ALPHA = 0.05  # what an interval may miss; the models of a study share it
 LEVEL = 1 - ALPHA
+NO_SPREAD = "no standard error: every bulletin has the same share"
 MIN_UNITS = 6  # bulletins; with fewer wordings the result is about these sentences
+NO_CELL = "the data lack a cell of this contrast"
 LEVELS_OF_H = ("high", "low", "omit")
 CELLS = {
     ("high", "present"): "HP",
@@ -58,21 +60,30 @@ CONTRASTS: dict[str, Contrast] = {
     "HA-LA": Contrast("symmetry where the cue is absent", {"HA": 1, "LA": -1}),
     "HP-HA": Contrast("cue where symmetry is high", {"HP": 1, "HA": -1}),
     "LP-LA": Contrast("cue where symmetry is low", {"LP": 1, "LA": -1}),
-    "HP-EP": Contrast("entry made now − earlier, symmetry + cue", {"HP": 1, "EP": -1}),
+    "HP-UP": Contrast(
+        "counterpart read the notice − did not, symmetry + cue", {"HP": 1, "UP": -1}
+    ),
+    "HP-UP-MN+ME": Contrast(
+        "what the counterpart's reading adds with symmetry + cue − with the raised outcome",
+        {"HP": 1, "UP": -1, "MN": -1, "ME": 1},
+    ),
     "HP-KP": Contrast("entry not known − known, symmetry + cue", {"HP": 1, "KP": -1}),
-    "HP-2KP+LA": Contrast(
-        "what symmetry + cue add without knowledge of the entry − with it",
-        {"HP": 1, "KP": -2, "LA": 1},
+    "HP-QL": Contrast("symmetry + cue − a record of late entries", {"HP": 1, "QL": -1}),
+    "HP-LA-2KP+2KL": Contrast(
+        "what symmetry + cue add − twice what they add where the entry is known",
+        {"HP": 1, "LA": -1, "KP": -2, "KL": 2},
     ),
-    "KL-LA": Contrast("entry known − not known, neither", {"KL": 1, "LA": -1}),
     "HP-MN": Contrast(
-        "symmetry + cue − the raised outcome, entry made now", {"HP": 1, "MN": -1}
+        "symmetry + cue − the raised outcome, notice read", {"HP": 1, "MN": -1}
     ),
-    "ME-EP": Contrast(
-        "the raised outcome − symmetry + cue, entry made earlier", {"ME": 1, "EP": -1}
+    "ME-UP": Contrast(
+        "the raised outcome − symmetry + cue, notice unread", {"ME": 1, "UP": -1}
+    ),
+    "TS-TU": Contrast(
+        "own copy that read the notice − that did not", {"TS": 1, "TU": -1}
     ),
     "TS-TO": Contrast("own copy − another model", {"TS": 1, "TO": -1}),
-    "TS-TP": Contrast("own copy − a person", {"TS": 1, "TP": -1}),
+    "PD18-PD2": Contrast("18 − 2 of 20 alike, lines as usual", {"PD18": 1, "PD2": -1}),
 }
 
 
@@ -98,40 +109,35 @@ def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
     """One-shot trials, counted where they stand."""
     table: dict[Slot, Count] = {}
     for row in rows:
-        add(
-            table,
-            Slot(
-                row["bulletin"],
-                row["wording"],
-                row["cell"],
-                row["H"],
-                row["model"],
-                row["label_scheme"],
-                row["order"],
-                first_line=row["read_from"] == "line",
-            ),
-            row["cooperates"],
+        slot = Slot(
+            row["bulletin"],
+            row["wording"],
+            row["cell"],
+            row["H"],
+            row["model"],
+            row["label_scheme"],
+            row["order"],
+            first_line=row["read_from"] == "line",
         )
+        add(table, slot, row["cooperates"])
     return table
 
 
 def add(table: dict[Hashable, Count], slot: Hashable, outcome: int | None) -> None:
     """One more answer: 1 or 0, None where it is missing."""
     k, n, missing = table.get(slot, NONE_YET)
-    table[slot] = (
-        Count(k, n, missing + 1)
-        if outcome is None
-        else Count(k + outcome, n + 1, missing)
-    )
+    if outcome is None:
+        table[slot] = Count(k, n, missing + 1)
+    else:
+        table[slot] = Count(k + outcome, n + 1, missing)
 
 
 def where(table: Table, **levels: Any) -> dict[Slot, Count]:
     """The slots of these levels, such as H="low"."""
-    return {
-        slot: count
-        for slot, count in table.items()
-        if all(getattr(slot, name) == level for name, level in levels.items())
-    }
+    read, wanted = attrgetter(*levels), tuple(levels.values())
+    if len(wanted) == 1:
+        [wanted] = wanted
+    return {slot: count for slot, count in table.items() if read(slot) == wanted}
 
 
 def levels_of(table: Table, name: str) -> list:
@@ -149,7 +155,9 @@ def tally(
     out: dict[tuple, dict[Hashable, Count]] = {}
     for slot, counted in table.items():
         cells, name = out.setdefault(pair(slot), {}), cell(slot)
-        cells[name] = total([cells[name], counted]) if name in cells else counted
+        if name in cells:
+            counted = total([cells[name], counted])
+        cells[name] = counted
     return out
 
 
@@ -165,7 +173,9 @@ def drawn(table: Table) -> Callable[[Slot], tuple[str, int]]:
 def total(counts: Iterable[Count]) -> Count:
     k = n = missing = 0
     for count in counts:
-        k, n, missing = k + count.k, n + count.n, missing + count.missing
+        k += count.k
+        n += count.n
+        missing += count.missing
     return Count(k, n, missing)
 
 
@@ -175,19 +185,20 @@ def total(counts: Iterable[Count]) -> Count:
 def weights_of(contrast: Contrast, cells: Collection[tuple[str, str]]) -> dict:
     """{(cell, H): weight}, over the levels of H in which every cell it needs occurs; empty where
     it has no such level, or lacks one that it names. `cells`: those that occur."""
-    usable = [
-        h for h in LEVELS_OF_H if all((cell, h) in cells for cell in contrast.weights)
-    ]
-    over = contrast.over_h or {h: 1 / len(usable) for h in usable}
-    return (
-        {
-            (cell, h): weight * share
-            for h, share in over.items()
-            for cell, weight in contrast.weights.items()
-        }
-        if {*over} <= {*usable}
-        else {}
-    )
+    usable = []
+    for h in LEVELS_OF_H:
+        if all((cell, h) in cells for cell in contrast.weights):
+            usable.append(h)
+    over = contrast.over_h
+    if over is None:
+        over = {h: 1 / len(usable) for h in usable}
+    if not {*over} <= {*usable}:
+        return {}
+    weights = {}
+    for h, share in over.items():
+        for cell, weight in contrast.weights.items():
+            weights[cell, h] = weight * share
+    return weights
 
 
 def compared(
@@ -195,93 +206,72 @@ def compared(
     counts: Mapping,
     weights: Mapping,
     level: float = LEVEL,
-    bulletins_alone: bool = False,
     against: bool = False,
 ) -> dict[str, Any]:
     """A contrast of counted cells as an analysis keeps it. What is missing stays out of value and
     interval, or, with `against`, counts as if every missing decision had lowered the contrast."""
     if against:
         counts = stats.counted_against(counts, weights)
-    result = stats.contrast(
-        counts if weights else {}, weights or {"none": 1}, level, bulletins_alone
-    )
-    return {
-        "label": label,
-        "value": result.value,
-        "low": result.low,
-        "high": result.high,
-        "level": result.level,
-        "units": result.units,
-        "wordings": result.wordings,
-        "limit_by": result.limit_by,
-        "bounds": result.bounds._asdict(),
-        "by_bulletin": result.by_bulletin,
-        "why": result.why if weights else "the data lack a cell of this contrast",
-        "by_wording": {str(name): value for name, value in result.by_wording.items()},
-    }
+    if weights:
+        result = stats.contrast(counts, weights, level)
+    else:
+        result = stats.contrast({}, {"none": 1}, level)._replace(why=NO_CELL)
+    entry = {"label": label} | result._asdict()
+    entry["bounds"] = result.bounds._asdict()
+    entry["by_wording"] = {str(name): y for name, y in result.by_wording.items()}
+    return entry
 
 
 def effect(
-    counts: Mapping,
-    name: str = "HP-LA",
-    level: float = LEVEL,
-    bulletins_alone: bool = False,
-    against: bool = False,
+    counts: Mapping, name: str = "HP-LA", level: float = LEVEL, against: bool = False
 ) -> dict[str, Any]:
     """A contrast of a tally by cell and H."""
-    weights = weights_of(CONTRASTS[name], set().union(*counts.values()))
-    return compared(
-        CONTRASTS[name].label, counts, weights, level, bulletins_alone, against
-    )
+    contrast = CONTRASTS[name]
+    weights = weights_of(contrast, set().union(*counts.values()))
+    return compared(contrast.label, counts, weights, level, against)
 
 
 def effects(
-    counts: Mapping,
-    names: Iterable[str],
-    level: float = LEVEL,
-    bulletins_alone: bool = False,
-    against: bool = False,
+    counts: Mapping, names: Iterable[str], level: float = LEVEL, against: bool = False
 ) -> dict[str, dict[str, Any]]:
     """{name: its `effect`}."""
-    return {
-        name: effect(counts, name, level, bulletins_alone, against) for name in names
-    }
+    return {name: effect(counts, name, level, against) for name in names}
 
 
 def by(
     table: Table, factor: str, name: str = "HP-LA", level: float = LEVEL
 ) -> dict[Any, dict]:
     """A contrast at each level of a factor: model, round, H."""
-    return {
-        value: effect(tally(where(table, **{factor: value})), name, level)
-        for value in levels_of(table, factor)
-    }
+    found = {}
+    for value in levels_of(table, factor):
+        part = where(table, **{factor: value})
+        found[value] = effect(tally(part), name, level)
+    return found
 
 
 def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, Any]:
-    """k of n readable decisions, the interval over bulletins and wordings around their share, and
-    the standard error that it rests on (0 where no unit differs from another). `counts`: a tally by
-    cell and H."""
-    weights = weights_of(Contrast("", {name: 1}), set().union(*counts.values()))
-    k, n, missing = total(
-        held[cell] for held in counts.values() for cell in weights if cell in held
-    )
+    """k of n readable decisions, and the interval over bulletins and wordings around their share,
+    with the standard error that it rests on. `counts`: a tally by cell and H."""
+    occurring = set().union(*counts.values())
+    weights = weights_of(Contrast("", {name: 1}), occurring)
+    found = []
+    for held in counts.values():
+        found += [held[cell] for cell in weights if cell in held]
+    k, n, missing = total(found)
     entry = {"k": k, "n": n, "missing": missing}
     if not n:
         nothing = dict.fromkeys(("mean", "se", "low", "high"))
         return entry | nothing | {"why": "no readable decision"}
-    over = stats.contrast(counts, weights, level)
-    low, high = over.low, over.high
-    if not over.why:
+    result = stats.contrast(counts, weights, level)
+    entry |= {"mean": k / n, "se": result.se, "low": result.low, "high": result.high}
+    entry["why"] = result.why
+    if result.why is None:
         # Bulletins weigh alike in the interval, decisions in the share.
-        low, high = min(low, k / n), max(high, k / n)
-    return entry | {
-        "mean": k / n,
-        "se": over.se,
-        "why": over.why,
-        "low": low,
-        "high": high,
-    }
+        entry["low"] = min(result.low, k / n)
+        entry["high"] = max(result.high, k / n)
+    if result.se == 0:
+        entry |= {"se": None, "why": NO_SPREAD}
+    return entry
 
 
 # --- word, letter and place --------------------------------------------------------------------
@@ -327,9 +317,15 @@ def _between(table: Table, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     shared = 1 - ALPHA / max(many, 1)
     differences = {}
     for name, (a, b) in product(names, pairs):
-        label = f"{CONTRASTS[name].label}: {a} − {b}"
-        difference = _difference(label, shown[a][name], shown[b][name], shared)
-        differences[f"{name} {a}−{b}"] = difference
+        test = _difference(shown[a][name], shown[b][name], shared)
+        differences[f"{name} {a}−{b}"] = {
+            "label": f"{CONTRASTS[name].label}: {a} − {b}",
+            "value": test.difference,
+            "low": test.low,
+            "high": test.high,
+            "level": shared,
+            "why": test.why,
+        }
     return differences
 
 
@@ -338,28 +334,16 @@ def _by_bulletin(table: Table) -> dict:
     return tally(table, pair=lambda slot: (slot.bulletin, 1))
 
 
-def _difference(
-    label: str, a: Mapping[str, Any], b: Mapping[str, Any], level: float
-) -> dict[str, Any]:
+def _difference(a: Mapping[str, Any], b: Mapping[str, Any], level: float) -> Any:
     """How much a contrast differs between two levels, of which `a` and `b` are its effects: inside
     bulletins where they hold both, else between bulletins (Welch)."""
     first, last = a["by_bulletin"], b["by_bulletin"]
-    both = [unit for unit in first if unit in last]
-    if len(both) > 1:
-        inside = [first[unit] - last[unit] for unit in both]
-        test = stats.t_interval(inside, level)
-    elif len(first) > 1 and len(last) > 1:
-        test = stats.welch_t_test([*first.values()], [*last.values()], level)
-    else:
-        test = stats.TTest(*[None] * 6, "too few bulletins")
-    return {
-        "label": label,
-        "value": test.difference,
-        "low": test.low,
-        "high": test.high,
-        "level": level,
-        "why": test.why,
-    }
+    inside = [first[unit] - last[unit] for unit in first if unit in last]
+    if len(inside) > 1:
+        return stats.t_interval(inside, level)
+    if len(first) > 1 and len(last) > 1:
+        return stats.welch_t_test([*first.values()], [*last.values()], level)
+    return stats.TTest(*[None] * 6, "too few bulletins")
 
 
 # --- what is established -----------------------------------------------------------------------

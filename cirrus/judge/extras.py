@@ -1,9 +1,12 @@
-"""What a lever study, a twin control and probes add to cells and contrasts: they earn no word.
+"""What lever study, mechanism study, twin control and probes add to cells and contrasts: they earn
+no word.
 
 lever(part, table)["meets"]       {"value": 0.8, "low": 0.5, "high": 1.2, "why": None}
-probes_of(rows, ["HP-EP"])        {"beliefs/any": {"cells": …, "contrasts": …}, …}
+probes_of(rows, ["HP-UP"])        {"beliefs/any": {"cells": …, "contrasts": …}, …}
 """
 
+import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,11 +15,14 @@ import stats
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.ask.prompts import LEVERS
 from cirrus.judge.contrasts import LEVEL, Table, cell_entry, effects, tally
-from show.figures import bracketed, counted, interval, plain
+from show.figures import bracketed, count, counted, interval, plain
 
-# --- the lever, and the twin control -----------------------------------------------------------
+# --- the lever ---------------------------------------------------------------------------------
 
 GRID = 60  # steps of the lever's scale at which an interval is asked for
+STEPS = (0.0, *LEVERS)
+RAISED = tuple(f"L{level}" for level in range(1, len(STEPS)))
+ALONG = ("LA", *RAISED)  # the cells at these steps
 BEYOND = f"more than {LEVERS[-1]:g}"
 NOWHERE = {"value": None, "low": None, "high": None}
 
@@ -24,127 +30,153 @@ NOWHERE = {"value": None, "low": None, "high": None}
 def lever(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
     """Cooperation along the lever, where it meets that of symmetry and cue, and the strength that
     is nearest to the middle of HP and LA."""
-    shares = {str(level): part["cells"][f"L{level}"]["mean"] for level in range(1, 7)}
-    high, low = part["cells"]["HP"]["mean"], part["cells"]["LA"]["mean"]
-    if None in (high, low, *shares.values()):
-        return {
-            "shares": shares,
-            "nearest": None,
-            "meets": NOWHERE | {"why": "no estimate"},
-        }
-    middle = (high + low) / 2
-    nearest = min(range(1, 7), key=lambda level: abs(shares[str(level)] - middle))
-    shown = part["accounts"]["nothing"]["excluded"]
-    return {
-        "shares": shares,
-        "nearest": nearest,
-        "meets": meets(part, tally(table))
-        if shown
-        else NOWHERE | {"why": "nothing: no effect is established"},
-    }
+    means = {cell: entry["mean"] for cell, entry in part["cells"].items()}
+    shares = {cell.removeprefix("L"): means[cell] for cell in RAISED}
+    if None in means.values():
+        nowhere = NOWHERE | {"why": "no estimate"}
+        return {"shares": shares, "nearest": None, "meets": nowhere}
+    middle = (means["HP"] + means["LA"]) / 2
+    nearest = min(shares, key=lambda level: abs(shares[level] - middle))
+    meeting = NOWHERE | {"why": "nothing: no effect is established"}
+    if part["accounts"]["nothing"]["excluded"]:
+        meeting = meets(part, tally(table))
+    return {"shares": shares, "nearest": int(nearest), "meets": meeting}
 
 
 def meets(part: Mapping[str, Any], counts: Mapping) -> dict[str, Any]:
     """How far R has to be raised, in units of T − R, for as much cooperation as symmetry and cue
     bring. The limits are the ends of all strengths at which the contrast with HP, between two
     levels on the line that joins them, does not exclude 0 (an inverted test)."""
-    steps = (0.0, *LEVERS)
-    names = ("LA", *(f"L{level}" for level in range(1, 7)))
-    rising = _rising([part["cells"][name]["mean"] for name in names])
-    target = part["cells"]["HP"]["mean"]
-    pressure = next(h for held in counts.values() for _, h in held)
-    value = _crossing(steps, rising, target)
+    rising = _rising([part["cells"][name]["mean"] for name in ALONG])
+    value = _crossing(rising, part["cells"]["HP"]["mean"])
     inside = []
     for step in range(GRID + 1):
-        at = steps[-1] * step / GRID
-        right = next(i for i in range(1, len(steps)) if at <= steps[i])
-        share = (at - steps[right - 1]) / (steps[right] - steps[right - 1])
-        weights = {"HP": 1.0, names[right - 1]: share - 1, names[right]: -share}
-        result = stats.contrast(
-            counts,
-            {(cell, pressure): weight for cell, weight in weights.items() if weight},
-            LEVEL,
-        )
+        at = STEPS[-1] * step / GRID
+        result = stats.contrast(counts, _against_the_lever(at, counts), LEVEL)
         if result.low is not None and result.low <= 0 <= result.high:
             inside.append(at)
-    return {
-        "value": value,
-        "low": min(inside, default=None) or None,
-        "high": max(inside, default=None)
-        if inside and inside[-1] < steps[-1]
-        else None,
-        "why": None if value is not None else BEYOND,
-    }
+    low = high = None
+    if inside and inside[0] > 0:
+        low = inside[0]
+    if inside and inside[-1] < STEPS[-1]:
+        high = inside[-1]
+    why = BEYOND if value is None else None
+    return {"value": value, "low": low, "high": high, "why": why}
+
+
+def _against_the_lever(at: float, counts: Mapping) -> dict[tuple[str, str], float]:
+    """Weights of HP less what lies at this strength, between two levels of the lever."""
+    right = bisect_left(STEPS, at, 1)
+    start, end = STEPS[right - 1], STEPS[right]
+    share = (at - start) / (end - start)
+    cells = next(iter(counts.values()))
+    pressure = next(h for _, h in cells)
+    ends = {"HP": 1.0, ALONG[right - 1]: share - 1, ALONG[right]: -share}
+    return {(cell, pressure): weight for cell, weight in ends.items() if weight}
 
 
 def _rising(shares: Sequence[float]) -> list[float]:
     """The nearest values that never fall, by pooling neighbours (Ayer et al. 1955)."""
     blocks: list[list[float]] = []
     for share in shares:
-        blocks.append([share, 1])
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (a, m), (b, n) = blocks[-2:]
-            blocks[-2:] = [[(a * m + b * n) / (m + n), m + n]]
-    return [share for share, n in blocks for _ in range(int(n))]
+        block = [share]
+        while blocks and _mean(blocks[-1]) > _mean(block):
+            block = blocks.pop() + block
+        blocks.append(block)
+    rising = []
+    for block in blocks:
+        rising += [_mean(block)] * len(block)
+    return rising
 
 
-def _crossing(
-    steps: Sequence[float], shares: Sequence[float], target: float
-) -> float | None:
-    """Where the line through (steps, shares) reaches `target` for the first time from below."""
-    for at in range(1, len(steps)):
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _crossing(shares: Sequence[float], target: float) -> float | None:
+    """Where the line through steps and shares reaches `target` for the first time from below."""
+    for at in range(1, len(STEPS)):
         low, high = shares[at - 1], shares[at]
         if low < target <= high:
-            return steps[at - 1] + (target - low) / (high - low) * (
-                steps[at] - steps[at - 1]
-            )
+            way = (target - low) / (high - low)
+            start, end = STEPS[at - 1], STEPS[at]
+            return start + way * (end - start)
     return None
 
 
+def half_open(meeting: Mapping[str, Any]) -> str:
+    """The interval of a meeting: "2.1 to 3.9", "more than 4.7"; "" where it has no end."""
+    low, high = meeting["low"], meeting["high"]
+    if low is not None and high is None:
+        return f"more than {plain(low, 1)}"
+    if low is None and high is not None:
+        return f"less than {plain(high, 1)}"
+    return interval(low, high, 1)
+
+
+def worth(meeting: Mapping[str, Any]) -> str:
+    """ "3.0 times the temptation (2.1 to 3.9)"."""
+    value = BEYOND if meeting["value"] is None else plain(meeting["value"], 1)
+    return bracketed(f"{value} times the temptation", half_open(meeting))
+
+
+def placed(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """How far the lever of a mechanism study goes on the way from LA to HP; at 0% or 100% the
+    highest word cannot be earned."""
+    cells, way = part["cells"], None
+    if part["accounts"]["nothing"]["excluded"] and cells["MN"]["n"]:
+        low, high = cells["LA"]["mean"], cells["HP"]["mean"]
+        way = (cells["MN"]["mean"] - low) / (high - low)
+    badly = way is not None and not 0 < round(way, 2) < 1
+    return {"lever": {"way": way, "badly_placed": badly}}
+
+
+# --- the twin control ----------------------------------------------------------------------------
+
+
 def twin(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """The three cells, as others read them."""
-    return {
-        name: {key: cell.get(key) for key in ("k", "n", "low", "high")}
-        for name, cell in part["cells"].items()
-    }
+    """Its cells, as others read them."""
+    found = {}
+    for name, cell in part["cells"].items():
+        found[name] = {key: cell[key] for key in ("k", "n", "low", "high")}
+    return found
 
 
-EXTRAS: dict[str, Callable] = {"lever": lever, "twin": twin}
+EXTRAS: dict[str, Callable] = {"lever": lever, "mechanism": placed, "twin": twin}
 
 
-def lever_headline(parts: Mapping[str, Mapping]) -> str | None:
+# --- headlines -----------------------------------------------------------------------------------
+
+
+def lever_headline(parts: Mapping[str, Mapping], called: str) -> str | None:
     """What likeness is worth, of the first model that shows it; None where none does."""
-    shown = [
-        model for model, part in parts.items() if part["meets"]["why"] in (None, BEYOND)
-    ]
+    shown = []
+    for model, part in parts.items():
+        if part["meets"]["why"] in (None, BEYOND):
+            shown.append(model)
     if not shown:
         return None
-    meet, of = parts[shown[0]]["meets"], len(parts)
-    worth = BEYOND if meet["value"] is None else plain(meet["value"], 1)
-    span = interval(meet["low"], meet["high"], 1)
-    several = f"; {len(shown)} of {of} models" if of > 1 else ""
-    return (
-        f"Symmetry and cue are worth {bracketed(f'{worth} times the temptation', span)} to "
-        f"{shown[0]}{several}."
-    )
+    first = shown[0]
+    told = f"Symmetry and cue are worth {worth(parts[first]['meets'])} to {first}"
+    if len(parts) > 1:
+        told += f"; {len(shown)} of {count(len(parts), called)}"
+    return f"{told}."
 
 
-def twin_headline(parts: Mapping[str, Mapping]) -> str:
+def twin_headline(parts: Mapping[str, Mapping], called: str) -> str:
     """Whether models cooperate with their own copy, and with a person: the least and the most."""
-    copy, person = (
-        _range([part[name] for part in parts.values()]) for name in ("TS", "TP")
-    )
-    several = f", among {len(parts)} models" if len(parts) > 1 else ""
-    return f"Cooperation with an own copy {copy}, with a person {person}{several}."
+    copy = _least_and_most([part["TS"] for part in parts.values()])
+    person = _least_and_most([part["TP"] for part in parts.values()])
+    told = f"Cooperation with an own copy {copy}, with a person {person}"
+    if len(parts) > 1:
+        told += f", among {count(len(parts), called)}"
+    return f"{told}."
 
 
-def _range(shares: Sequence[Mapping[str, Any]]) -> str:
+def _least_and_most(shares: Sequence[Mapping[str, Any]]) -> str:
     by_size = sorted(shares, key=lambda share: share["k"] / max(share["n"], 1))
-    return " to ".join(
-        dict.fromkeys(
-            counted(share["k"], share["n"]) for share in (by_size[0], by_size[-1])
-        )
-    )
+    ends = [counted(share["k"], share["n"]) for share in by_size]
+    return " to ".join(dict.fromkeys([ends[0], ends[-1]]))
 
 
 HEADLINES: dict[str, Callable] = {"lever": lever_headline, "twin": twin_headline}
@@ -157,9 +189,9 @@ HEADLINES: dict[str, Callable] = {"lever": lever_headline, "twin": twin_headline
 RIGHT: dict[str, Callable[[Mapping], float]] = {
     "payoffs": lambda row: row["answer"] == row["order"],
     "entry": lambda row: row["answer"] == ENTRY[row["cell"]],
-    "similar": lambda row: row["answer"] == "yes",
+    "peer": lambda row: row["answer"] == row["order"],
     "beliefs": lambda row: row["answer"] / 100,
-    "influence": lambda row: row["answer"] == "yes",
+    "purpose": lambda row: row["answer"] == "test",
 }
 ENTRY = {cell.name: cell.entry for cell in DESIGNS["mechanism"].cells}
 
@@ -168,23 +200,40 @@ def probes_of(rows: Sequence[Mapping], names: Sequence[str]) -> dict[str, Any]:
     """{probe: {"cells": {cell: its share}, "contrasts": {name: how much it differs}}} of one
     model; of beliefs one for each condition. A share is of the answers that could be read."""
     out: dict[str, Any] = {}
-    for kind in dict.fromkeys((row["probe"], row["given"]) for row in rows):
-        group = [row for row in rows if (row["probe"], row["given"]) == kind]
-        counts = stats.tally(
-            (
-                (row["bulletin"], row["wording"]),
-                (row["cell"], "low"),
-                None if row["answer"] is None else float(RIGHT[kind[0]](row)),
-            )
-            for row in group
-        )
-        out["/".join(filter(None, kind))] = {
-            "cells": {
-                cell: cell_entry(counts, cell)
-                for cell in dict.fromkeys(row["cell"] for row in group)
-            },
-            "contrasts": effects(counts, names),
-        }
-    return out | {
-        "statuses": dict(Counter(f"{row['probe']} {row['status']}" for row in rows))
-    }
+    groups: dict[str, list[Mapping]] = {}
+    for row in rows:
+        kind = row["probe"]
+        if row["given"]:
+            kind += f"/{row['given']}"
+        groups.setdefault(kind, []).append(row)
+    for kind, group in groups.items():
+        counts = stats.tally(map(_probed, group))
+        cells = {}
+        for cell in dict.fromkeys(row["cell"] for row in group):
+            cells[cell] = cell_entry(counts, cell)
+        out[kind] = {"cells": cells, "contrasts": effects(counts, names)}
+    out |= diagnosticity(out)
+    statuses = Counter(f"{row['probe']} {row['status']}" for row in rows)
+    return out | {"statuses": dict(statuses)}
+
+
+def diagnosticity(found: Mapping[str, Any]) -> dict[str, Any]:
+    """By how much more late entries of the counterpart are expected beside an own late entry than
+    beside an own early one, in each cell; nothing where beliefs were not asked for."""
+    given = [found.get(f"beliefs/{act}") for act in ("late", "early")]
+    if None in given:
+        return {}
+    late, early = (each["cells"] for each in given)
+    cells = {}
+    for cell in late:
+        values = late[cell]["mean"], early[cell]["mean"]
+        cells[cell] = None if None in values else values[0] - values[1]
+    return {"diagnosticity": {"cells": cells}}
+
+
+def _probed(row: Mapping) -> tuple:
+    """A probe's answer as it is tallied; probes are asked at one compliance pressure."""
+    outcome = None
+    if row["answer"] is not None:
+        outcome = float(RIGHT[row["probe"]](row))
+    return (row["bulletin"], row["wording"]), (row["cell"], "low"), outcome

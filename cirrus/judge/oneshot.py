@@ -1,30 +1,33 @@
 """The whole of pilot-analysis.json: what the rows of a one-shot study show, and what may be said.
 
-    out = analyse(rows, identity)          of any of the four designs
+    out = analyse(rows, identity)          of any design
     out["verdict"]["word"]
-    out["mechanism"]["by_model"]["sim-correlation"]["contrasts"]["HP-EP"]
+    out["mechanism"]["by_model"]["sim-correlation"]["contrasts"]["HP-UP"]
 
-Models are judged one by one, each at the level that holds all of them together at 95%; a pilot is
-judged as a whole too, since the specification's criteria are of the whole.
+Models are judged one by one, each at the level that holds all of them together at 95%, and never
+pooled in a verdict. A pilot is looked at as a whole too: the specification's criteria are of that.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import stats
 from cirrus.ask.oneshot import DESIGNS
+from cirrus.judge import mirror
 from cirrus.judge.accounts import (
     ACCOUNTS,
+    ALWAYS_OPEN,
+    DENIED,
     DIGITS,
-    GUARDS,
     MAX_MISSING,
     NOT_EVALUABLE,
     accounts,
     earning,
     extent,
     missing,
+    overall,
     unsaid,
     verdict,
 )
@@ -48,9 +51,21 @@ from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
 
 MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
-
-
 UNASKED = {"adapted": {}, "set_aside": {}}
+# What is looked at first, where a design has no symmetry and cue.
+PRIMARY = {"twin": "TS-TO", "mirror": "PD18-PD2"}
+UNKNOWN = {"value": None, "low": None, "high": None}
+
+
+class Ladder(NamedTuple):
+    """A design with words of its own. `judged(rows, models)` gives {"by_model": {model: {"verdict":
+    {word, sentence}, "contrasts": …, "cells": …}}}; `words`: from the lowest to the highest."""
+
+    judged: Callable[..., dict[str, Any]]
+    words: Sequence[str]
+
+
+LADDERS = {"mirror": Ladder(mirror.judged, mirror.WORDS)}
 
 
 def analyse(
@@ -66,63 +81,19 @@ def analyse(
     how many the seed deals again (same, all); None where that was not checked. `probed`: the rows
     of probes. `asked`: what the warm-up found, and the models that were set aside.
     """
-    config, simulated = study["config"], study["provider"] == "simulated"
+    config, table = study["config"], table_of(rows)
     name, models = config.get("design", "2x2"), config["models"]
-    cells, table = [cell.name for cell in DESIGNS[name].cells], table_of(rows)
-    ended = outcomes(rows, cells)
-    whole = ended["answered"] == len(rows)
-    primary = "TS-TO" if name == "twin" else "HP-LA"
     level = 1 - ALPHA / len(models)
-    out = {
-        "artifact": "pilot-analysis",
-        "asked": asked,
-        "simulated": simulated,
-        "stamp": "SIMULATED" if simulated else None,
-        "design": {
-            **config,
-            "design": name,
-            "trials": len(rows),
-            "cells": cells,
-            **{
-                f"{what}s": len({row[what] for row in rows})
-                for what in ("bulletin", "wording", "variant")
-            },
-        },
-        "outcomes": ended,
-        "losses": losses(rows, config),
-        "first_line": first_line(table, primary, level, whole),
-        "upstreams": unsplit(rows, primary, level, whole),
-        "cost": costs(rows),
-        "position": shown(position(rows), whole),
-        "labels": {
-            scheme: shown(share(where(table, scheme=scheme).values()), whole)
-            for scheme in sorted({slot.scheme for slot in table})
-        },
-        "served": {
-            model: served_by([row for row in rows if row["model"] == model])
-            for model in models
-        },
-        "dealt_again": redealt,
-    }
-    obstacles = unfinished(out)
-    parts = {
-        model: part_of(where(table, model=model), cells, level, whole)
-        for model in models
-    }
-    out[name] = {"level": level, "by_model": parts}
-    if name == "2x2":
-        out[name]["pooled"] = part_of(table, cells, LEVEL, whole)
-    scope = f"{count(out['design']['bulletins'], 'bulletin')} of one domain"
-    for model, part in parts.items():
-        part["verdict"] = verdict(part, scope, obstacles)
-        part |= EXTRAS.get(name, lambda *_: {})(part, where(table, model=model))
-        if whole and (answers := [row for row in probed if row["model"] == model]):
-            part["probes"] = probes_of(answers, list(part["contrasts"]))
-    out["verdict"] = verdict(out[name].get("pooled"), scope, obstacles, parts)
-    if name in HEADLINES and whole and not config.get("holdout"):
-        out["verdict"]["sentence"] = (
-            HEADLINES[name](parts) or out["verdict"]["sentence"]
-        )
+    out = described(rows, study, table, level)
+    out |= {"asked": asked, "dealt_again": redealt}
+    whole = out["outcomes"]["answered"] == len(rows)
+    if name in LADDERS and not unfinished(out):
+        out[name] = LADDERS[name].judged(rows, models)
+        out["verdict"] = _on_a_ladder(out, LADDERS[name].words)
+    else:
+        out[name] = _by_model(out, table, level, whole)
+        _add_probes(out[name]["by_model"], probed if whole else ())
+        out["verdict"] = _verdict(out, whole)
     if name == "2x2":
         out["exploratory"] = exploratory(table if whole else {}, out)
         out["success"] = success(out)
@@ -130,27 +101,114 @@ def analyse(
     return out
 
 
+def described(
+    rows: Sequence[Mapping], study: Mapping, table: Table, level: float
+) -> dict[str, Any]:
+    """Design, and quality of the data."""
+    config, simulated = study["config"], study["provider"] == "simulated"
+    name = config.get("design", "2x2")
+    cells = [cell.name for cell in DESIGNS[name].cells]
+    ended, primary = outcomes(rows, cells), PRIMARY.get(name, "HP-LA")
+    whole = ended["answered"] == len(rows)
+    design = config | {"design": name, "trials": len(rows), "cells": cells}
+    for what in ("bulletin", "wording", "variant"):
+        design[f"{what}s"] = len({row[what] for row in rows})
+    by_scheme = {}
+    for scheme in sorted({slot.scheme for slot in table}):
+        counts = where(table, scheme=scheme).values()
+        by_scheme[scheme] = shown(share(counts), whole)
+    served = {}
+    for model in config["models"]:
+        served[model] = served_by([row for row in rows if row["model"] == model])
+    return {
+        "artifact": "pilot-analysis",
+        "simulated": simulated,
+        "stamp": "SIMULATED" if simulated else None,
+        "design": design,
+        "outcomes": ended,
+        "losses": losses(rows, config),
+        "first_line": first_line(table, primary, level, whole),
+        "upstreams": unsplit(rows, primary, level, whole),
+        "cost": costs(rows),
+        "position": shown(position(rows), whole),
+        "labels": by_scheme,
+        "served": served,
+    }
+
+
+def _by_model(out: Mapping, table: Table, level: float, whole: bool) -> dict[str, Any]:
+    """What each model shows, with its verdict and what the design adds; of a pilot the whole too."""
+    design = out["design"]
+    name, cells = design["design"], design["cells"]
+    parts = {}
+    for model in design["models"]:
+        answers = where(table, model=model)
+        part = part_of(answers, cells, level, whole)
+        part["verdict"] = verdict(part, _scope(out), unfinished(out))
+        if name in EXTRAS:
+            part |= EXTRAS[name](part, answers)
+        parts[model] = part
+    found = {"level": level, "by_model": parts}
+    if name == "2x2":
+        found["pooled"] = part_of(table, cells, LEVEL, whole)
+    return found
+
+
+def _add_probes(parts: Mapping[str, dict], probed: Sequence[Mapping]) -> None:
+    for model, part in parts.items():
+        answers = [row for row in probed if row["model"] == model]
+        if answers:
+            part["probes"] = probes_of(answers, list(part["contrasts"]))
+
+
+def _verdict(out: Mapping, whole: bool) -> dict[str, Any]:
+    design = out["design"]
+    name = design["design"]
+    parts = out[name]["by_model"]
+    found = overall(parts, _scope(out), unfinished(out), called(out))
+    if name in HEADLINES and whole and not design.get("holdout"):
+        headline = HEADLINES[name](parts, called(out))
+        if headline:
+            found["sentence"] = headline
+    return found
+
+
+def _on_a_ladder(out: Mapping, words: Sequence[str]) -> dict[str, Any]:
+    """The verdict of a design with words of its own: the highest that a model has earned."""
+    earned, said = {}, []
+    parts = out[out["design"]["design"]]["by_model"]
+    for model, part in parts.items():
+        earned[model] = part["verdict"]["word"]
+        said.append(f"{model}: {earned[model]}.")
+    best = max(earned, key=lambda model: words.index(earned[model]))
+    found = {"open": [], "why": "", "scope": _scope(out)} | parts[best]["verdict"]
+    if len(parts) > 1:
+        found["sentence"] = " ".join(said)
+    return found | {"models": earned}
+
+
+def called(out: Mapping) -> str:
+    """What the readers of a study are called."""
+    return "respondent" if out["simulated"] else "model"
+
+
+def _scope(out: Mapping) -> str:
+    return f"{count(out['design']['bulletins'], 'bulletin')} of one domain"
+
+
 def unfinished(out: Mapping[str, Any]) -> list[str]:
     """Why nothing may be said yet, or ever."""
-    design = out["design"]
+    design, why = out["design"], []
     left = design["trials"] - out["outcomes"]["answered"]
-    why = (
-        [
-            f"{count(left, 'trial')} of {design['trials']:,} without an answer; the same command "
-            "resumes the run"
-        ]
-        if left
-        else []
-    )
+    if left:
+        trials = f"{count(left, 'trial')} of {design['trials']:,}"
+        why.append(f"{trials} without an answer; the same command resumes the run")
     if design.get("holdout"):
-        why.append(
-            f"{count(design['bulletins'], 'held-out bulletin')} replicate a study, and earn "
-            "no word"
-        )
+        bulletins = count(design["bulletins"], "held-out bulletin")
+        why.append(f"{bulletins} replicate a study, and earn no word")
     if design["design"] == "twin":
-        why.append(
-            f"a twin control has {len(design['cells'])} cells, and earns no word"
-        )
+        cells = count(len(design["cells"]), "cell")
+        why.append(f"a twin control has {cells}, and earns no word")
     return why
 
 
@@ -164,45 +222,38 @@ def part_of(
     if not whole:
         part = {"cells": entries, "contrasts": {}, "labels": labels({}, [])}
         return part | {"accounts": accounts(part, part)}
-    names = [
-        name
-        for name, contrast in CONTRASTS.items()
-        if set(contrast.weights) <= set(cells) and contrast.over_h is None
-    ]
-    part = against = {"cells": entries, **evidence(table, counts, names, level)}
+    part = against = {"cells": entries} | evidence(table, counts, cells, level)
     if any(cell["missing"] for cell in entries.values()):
-        against = {"cells": entries, **evidence(table, counts, names, level, True)}
+        worst = evidence(table, counts, cells, level, against=True)
+        against = {"cells": entries} | worst
     return part | {"accounts": accounts(part, against)}
 
 
 def shown(entry: Mapping[str, Any], whole: bool) -> Mapping[str, Any]:
     """A share's entry; of an unfinished study its counts alone, without an estimate."""
-    return (
-        entry
-        if whole
-        else {
-            key: value if key in ("k", "n", "missing") else None
-            for key, value in entry.items()
-        }
-    )
+    if whole:
+        return entry
+    counts = {key: entry[key] for key in ("k", "n", "missing") if key in entry}
+    return dict.fromkeys(entry) | counts
 
 
 def evidence(
     table: Table,
     counts: Mapping,
-    names: Sequence[str],
+    cells: Sequence[str],
     level: float,
     against: bool = False,
 ) -> dict[str, Any]:
     """The contrasts and labels that accounts are judged by. `against`: as if every missing decision
-    had come out against an exclusion. What can only withhold one (a guard, a difference between
-    labels) counts as observed."""
-    guards = [name for name in names if name in GUARDS]
-    others = [name for name in names if name not in GUARDS]
-    under_labels = [name for name in ("HP-LA", "HP-EP") if name in names]
-    known = effects(counts, others, level, against=against)
+    had come out against an exclusion; differences between labels, which can only withhold one, count
+    as observed."""
+    names = []
+    for name, contrast in CONTRASTS.items():
+        if {*contrast.weights} <= {*cells} and contrast.over_h is None:
+            names.append(name)
+    under_labels = [name for name in ("HP-LA", "HP-UP") if name in names]
     return {
-        "contrasts": known | effects(counts, guards, bulletins_alone=True),
+        "contrasts": effects(counts, names, level, against),
         "labels": labels(table, under_labels, against),
     }
 
@@ -212,19 +263,20 @@ def evidence(
 
 def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
     """How the trials ended, in all and by cell; how many were answered, and how many read."""
-    by = {name: Counter() for name in cells}
+    by_cell = {name: Counter() for name in cells}
     for row in rows:
-        by[row["cell"]][row["status"]] += 1
-    total = sum(by.values(), Counter())
-    k, _, value, low, high = stats.share(total["ok"], len(rows))
+        by_cell[row["cell"]][row["status"]] += 1
+    total = sum(by_cell.values(), Counter())
+    unanswered = sum(total[status] for status in UNANSWERED)
+    read = stats.share(total["ok"], len(rows))
     return {
         "status": dict(total),
-        "by_cell": {name: dict(by[name]) for name in by},
-        "answered": sum(n for status, n in total.items() if status not in UNANSWERED),
-        "read": k,
-        "read_share": value,
-        "read_low": low,
-        "read_high": high,
+        "by_cell": {name: dict(counts) for name, counts in by_cell.items()},
+        "answered": len(rows) - unanswered,
+        "read": read.k,
+        "read_share": read.value,
+        "read_low": read.low,
+        "read_high": read.high,
     }
 
 
@@ -238,42 +290,43 @@ def losses(rows: Sequence[Mapping], config: Mapping) -> list[dict[str, Any]]:
 
 def costs(rows: Sequence[Mapping]) -> dict[str, Any]:
     """Dollars of the answers. A sum with an unknown in it is a lower bound, and says so."""
-    known = [row["cost_usd"] for row in rows if row["cost_usd"] is not None]
-    unknown = sum(
-        row["cost_usd"] is None
-        for row in rows
-        if row["status"] in FINAL_OUTCOMES or row["text"]
-    )
-    return {
-        "usd": math.fsum(known),
-        "unknown": unknown,
-        "why": f"{unknown} answers came without a cost" if unknown else None,
-    }
+    known, unknown = [], 0
+    for row in rows:
+        if row["cost_usd"] is not None:
+            known.append(row["cost_usd"])
+        elif row["status"] in FINAL_OUTCOMES or row["text"]:
+            unknown += 1
+    why = f"{unknown} answers came without a cost" if unknown else None
+    return {"usd": math.fsum(known), "unknown": unknown, "why": why}
 
 
 def share(counts: Iterable) -> dict[str, Any]:
     """Cooperative decisions among the readable ones, with Wilson's interval."""
-    k, n, value, low, high = stats.share(*total(counts)[:2])
-    return {"k": k, "n": n, "mean": value, "low": low, "high": high}
+    k, n, _ = total(counts)
+    return _named(stats.share(k, n), "mean")
+
+
+def _named(found: stats.results.Share, value: str) -> dict[str, Any]:
+    limits = {"low": found.low, "high": found.high}
+    return {"k": found.k, "n": found.n, value: found.value} | limits
 
 
 def position(rows: Sequence[Mapping]) -> dict[str, Any]:
     """How often the option that stands first was taken."""
-    taken = [
-        y if row["order"] == "cooperative-first" else 1 - y
-        for row in rows
-        if (y := row["cooperates"]) is not None
-    ]
-    k, n, value, low, high = stats.share(sum(taken), len(taken))
-    return {"k": k, "n": n, "share": value, "low": low, "high": high}
+    taken = []
+    for row in rows:
+        if row["cooperates"] is not None:
+            first = row["order"] == "cooperative-first"
+            taken.append(row["cooperates"] == first)
+    return _named(stats.share(sum(taken), len(taken)), "share")
 
 
 def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
     """Who answered under one model name: more than one is a confound to name."""
-    return {
-        field: sorted({row[field] for row in rows if row[field]})
-        for field in ("served_model", "provider")
-    }
+    found = {}
+    for field in ("served_model", "provider"):
+        found[field] = sorted({row[field] for row in rows if row[field]})
+    return found
 
 
 # --- the pilot's criteria, as specified --------------------------------------------------------
@@ -282,24 +335,19 @@ def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
 def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
     """Effect sizes and p-values of the pilot's primary difference, with decisions counted as
     independent trials; the p of sign flips is over bulletins."""
-    sides = {
-        cell: [
-            y
-            for slot, (k, n, _) in table.items()
-            if slot.cell == cell
-            for y in [1] * k + [0] * (n - k)
-        ]
-        for cell in ("HP", "LA")
-    }
-    primary = out["2x2"]["pooled"]["contrasts"].get("HP-LA")
-    flips = (
-        stats.sign_flip_test(list(primary["by_bulletin"].values())) if primary else None
-    )
+    sides: dict[str, list[int]] = {"HP": [], "LA": []}
+    for slot, (k, n, _) in table.items():
+        if slot.cell in sides:
+            sides[slot.cell] += [1] * k + [0] * (n - k)
+    both, neither = sides.values()
+    primary, p = out["2x2"]["pooled"]["contrasts"].get("HP-LA"), None
+    if primary:
+        p = stats.sign_flip_test(list(primary["by_bulletin"].values())).p
     return {
-        "d": stats.cohens_d(sides["HP"], sides["LA"])._asdict(),
-        "bootstrap": stats.bootstrap_ci([*sides.values()], "mean_difference")._asdict(),
-        "welch": stats.welch_t_test(sides["HP"], sides["LA"])._asdict(),
-        "sign_flip_p": flips and flips.p,
+        "d": stats.cohens_d(both, neither)._asdict(),
+        "bootstrap": stats.bootstrap_ci([both, neither], "mean_difference")._asdict(),
+        "welch": stats.welch_t_test(both, neither)._asdict(),
+        "sign_flip_p": p,
     }
 
 
@@ -307,65 +355,82 @@ def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The specification's six criteria on point estimates, each with the figure it rests on; those
     on effects where every trial is answered, and at most 10% of a cell unreadable. `established`:
     whether the interval supports it too; None where none is asked for."""
-    ended, trials, spent = out["outcomes"], out["design"]["trials"], out["cost"]
-    contrasts, d, redealt = (
-        out["2x2"]["pooled"]["contrasts"],
-        out["exploratory"]["d"],
-        out["dealt_again"],
-    )
-    cross = contrasts.get("SxC", {"value": None, "low": None, "high": None})
-    cells = out["2x2"]["pooled"]["cells"].values()
-    readable = max(map(missing, cells)) <= MAX_MISSING and cross["value"] is not None
-    large = _apart(out) or None if d["value"] is None else d["value"] > MIN_D
-    read = ended["read_share"]
-
-    def criterion(
-        words: str, met: bool | None, figure: str, established: bool | None = None
-    ):
-        return {
-            "criterion": words,
-            "met": met,
-            "established": established,
-            "figure": figure,
-        }
-
+    answered, trials = out["outcomes"]["answered"], out["design"]["trials"]
+    complete = trials >= MIN_TRIALS and answered == trials
+    spent, cheap = out["cost"], None
+    if not spent["unknown"]:
+        cheap = spent["usd"] < MAX_USD
     return [
-        criterion(
+        _criterion(
             f"All {MIN_TRIALS}+ trials complete without errors",
-            trials >= MIN_TRIALS and ended["answered"] == trials,
-            f"{ended['answered']} of {trials} answered",
+            complete,
+            f"{answered} of {trials} answered",
         ),
-        criterion(
-            f"Decisions extracted for > {MIN_READ:.0%} of trials",
-            read is not None and read > MIN_READ,
-            bracketed(f"{ended['read']} of {trials}", percent(read, 1) if read else ""),
-        ),
-        criterion(
-            f"Effect size > {MIN_D}, symmetry + cue against neither",
-            large if readable else None,
-            _size(out),
-            _practical(out),
-        ),
-        criterion(
-            f"Interaction visible in means (≥ {100 * MIN_INTERACTION:.0f} points)",
-            round(cross["value"] - MIN_INTERACTION, DIGITS) >= 0 if readable else None,
-            f"{points(cross['value'])}, {span(cross['low'], cross['high'])}",
-            certain(cross, MIN_INTERACTION) if contrasts else None,
-        ),
-        criterion(
-            f"Total cost < ${MAX_USD:g}",
-            None if spent["unknown"] else spent["usd"] < MAX_USD,
-            cost(spent),
-        ),
-        criterion(
-            "Reproducible with seed",
-            None if redealt is None else redealt[0] == redealt[1] > 0,
-            "not checked"
-            if redealt is None
-            else f"{redealt[0]} of {redealt[1]} questions dealt again from seed "
-            f"{out['design']['seed']}, same by SHA-256",
-        ),
+        _extracted(out["outcomes"], trials),
+        _effect_size(out),
+        _interaction(out),
+        _criterion(f"Total cost < ${MAX_USD:g}", cheap, cost(spent)),
+        _reproducible(out),
     ]
+
+
+def _criterion(
+    words: str, met: bool | None, figure: str, established: bool | None = None
+) -> dict[str, Any]:
+    return {
+        "criterion": words,
+        "met": met,
+        "established": established,
+        "figure": figure,
+    }
+
+
+def _extracted(ended: Mapping[str, Any], trials: int) -> dict[str, Any]:
+    read, met, figure = ended["read_share"], False, ""
+    if read is not None:
+        met, figure = read > MIN_READ, percent(read, 1)
+    words = f"Decisions extracted for > {MIN_READ:.0%} of trials"
+    return _criterion(words, met, bracketed(f"{ended['read']} of {trials}", figure))
+
+
+def _effect_size(out: Mapping[str, Any]) -> dict[str, Any]:
+    d, met = out["exploratory"]["d"]["value"], None
+    if _readable(out):
+        if _apart(out):
+            met = True
+        elif d is not None:
+            met = d > MIN_D
+    words = f"Effect size > {MIN_D}, symmetry + cue against neither"
+    return _criterion(words, met, _size(out), _practical(out))
+
+
+def _interaction(out: Mapping[str, Any]) -> dict[str, Any]:
+    contrasts, met = out["2x2"]["pooled"]["contrasts"], None
+    cross, established = contrasts.get("SxC", UNKNOWN), None
+    if contrasts:
+        established = certain(cross, MIN_INTERACTION)
+    if _readable(out) and cross["value"] is not None:
+        met = round(cross["value"] - MIN_INTERACTION, DIGITS) >= 0
+    words = f"Interaction visible in means (≥ {100 * MIN_INTERACTION:.0f} points)"
+    figure = f"{points(cross['value'])}, {span(cross['low'], cross['high'])}"
+    return _criterion(words, met, figure, established)
+
+
+def _reproducible(out: Mapping[str, Any]) -> dict[str, Any]:
+    words, redealt = "Reproducible with seed", out["dealt_again"]
+    if redealt is None:
+        return _criterion(words, None, "not checked")
+    same, of = redealt
+    seed = out["design"]["seed"]
+    figure = f"{same} of {of} questions dealt again from seed {seed}, same by SHA-256"
+    return _criterion(words, same == of > 0, figure)
+
+
+def _readable(out: Mapping) -> bool:
+    """Whether at most a tenth of each cell is missing, of a finished pilot."""
+    pooled = out["2x2"]["pooled"]
+    most = max(map(missing, pooled["cells"].values()))
+    return bool(pooled["contrasts"]) and most <= MAX_MISSING
 
 
 def _apart(out: Mapping) -> bool:
@@ -386,39 +451,62 @@ def _size(out: Mapping) -> str:
     if _apart(out):
         primary = out["2x2"]["pooled"]["contrasts"]["HP-LA"]
         limits = interval(primary["low"], primary["high"], sign=True)
-        return f"the two sides don't overlap: δ = {bracketed(signed(primary['value']), limits)}"
+        delta = bracketed(signed(primary["value"]), limits)
+        return f"the two sides don't overlap: δ = {delta}"
     if d["value"] is None:
         return "no effect size"
-    return (
-        f"d = {bracketed(signed(d['value']), interval(d['low'], d['high'], sign=True))}"
-    )
+    limits = interval(d["low"], d["high"], sign=True)
+    return f"d = {bracketed(signed(d['value']), limits)}"
 
 
 # --- what may be said, and what not --------------------------------------------------------------
 
 
+def _models(out: Mapping, excluded: bool, name: str) -> list[str]:
+    """The models of which this account is excluded, and that earn a word; or of which it is open,
+    and that can be judged."""
+    found = []
+    for model, part in out[out["design"]["design"]]["by_model"].items():
+        if part.get("accounts", {}).get(name, {}).get("excluded") is not excluded:
+            continue
+        earned = part["verdict"]["word"]
+        if earning(earned) if excluded else earned != NOT_EVALUABLE:
+            found.append(model)
+    return found
+
+
 def may(out: Mapping[str, Any]) -> Iterator[str]:
     """Positive sentences: none unless an effect is established."""
     name = out["design"]["design"]
-    parts = {
-        model: part
-        for model, part in out[name]["by_model"].items()
-        if earning(part["verdict"]["word"])
-    }
     for account in ACCOUNTS:
-        if models := [
-            model
-            for model, part in parts.items()
-            if part["accounts"][account.name]["excluded"]
-        ]:
+        models = _models(out, True, account.name)
+        if models:
             yield f"{account.excluded} Shown for {_who(models, out)}."
-    pooled = out[name].get("pooled")
-    if not pooled or not earning(out["verdict"]["word"]):
+    if name in LADDERS:
+        yield from _on_its_ladder(out)
+    if name == "2x2" and earning(out["verdict"]["word"]):
+        yield from _of_the_whole(out)
+
+
+def _on_its_ladder(out: Mapping[str, Any]) -> Iterator[str]:
+    """What each model that earns a word of the design's own shows."""
+    _, _, *positive = LADDERS[out["design"]["design"]].words
+    for model, part in out[out["design"]["design"]]["by_model"].items():
+        if part["verdict"]["word"] in positive:
+            yield f"{model}: {part['verdict']['sentence']}"
+
+
+def _of_the_whole(out: Mapping[str, Any]) -> Iterator[str]:
+    """What the specification's criteria allow, where a model has earned a word and the pilot as a
+    whole shows an effect too."""
+    pooled = out["2x2"]["pooled"]
+    if not pooled["accounts"]["missing"]["excluded"]:
         return
-    primary, cross = (pooled["contrasts"][key] for key in ("HP-LA", "SxC"))
+    primary, cross = pooled["contrasts"]["HP-LA"], pooled["contrasts"]["SxC"]
     if _practical(out):
         yield f"The effect size is of practical interest ({_size(out)})."
-    yield f"The results warrant further investigation: the primary difference is {extent(primary)}."
+    difference = f"the primary difference is {extent(primary)}"
+    yield f"The results warrant further investigation: {difference}."
     if certain(cross):
         yield (
             "Preliminary evidence for an interaction pattern: where symmetry is high the cue "
@@ -428,53 +516,50 @@ def may(out: Mapping[str, Any]) -> Iterator[str]:
 
 def _who(models: Sequence[str], out: Mapping[str, Any]) -> str:
     every = len(out["design"]["models"])
-    return f"all {every}" if len(models) == every > 2 else ", ".join(models)
+    if len(models) == every > 2:
+        return f"all {every}"
+    return ", ".join(models)
 
 
 def may_not(out: Mapping[str, Any]) -> Iterator[str]:
     """What the data leave unsaid."""
-    design, name = out["design"], out["design"]["design"]
-    judged = {
-        model: part
-        for model, part in out[name]["by_model"].items()
-        if part["verdict"]["word"] != NOT_EVALUABLE
-    }
-    models = {
-        account: [
-            model
-            for model, part in judged.items()
-            if not part["accounts"][account.name]["excluded"]
-        ]
-        for account in ACCOUNTS
-    }
-    yield from unsaid(
-        out,
-        [
-            f"{account.open} Open for {_who(names, out)}."
-            for account, names in models.items()
-            if names
-        ],
-    )
-    if name == "2x2":
-        yield "“Statistically significant”: a pilot is underpowered; its p-values are exploratory."
-    if name != "mechanism":
+    design, open_ = out["design"], []
+    for account in ACCOUNTS:
+        models = _models(out, False, account.name)
+        if models:
+            open_.append(f"{account.open} Open for {_who(models, out)}.")
+    name = design["design"]
+    always = mirror.ALWAYS_OPEN if name == "mirror" else ALWAYS_OPEN
+    yield from unsaid(out, open_, always)
+    if name == "mechanism":
+        yield from _badly_placed(out)
+        yield DENIED
+    elif name != "mirror":
         yield (
             "A word above “cue-responsive”: that needs a mechanism study "
             "(run_pilot.py --design mechanism)."
         )
-    yield "A word for all models: what one shows is no evidence on another."
-    yield f"Anything beyond {out['verdict']['scope']}, one-shot decisions, {_arm(design)}."
+    if name == "2x2":
+        yield "“Statistically significant”: a pilot is underpowered; its p-values are exploratory."
+    who = called(out)
+    yield f"A word for all {who}s: what one shows is no evidence on another."
+    yield f"Anything beyond {_scope(out)}, one-shot decisions, {_arm(design)}."
+
+
+def _badly_placed(out: Mapping[str, Any]) -> Iterator[str]:
+    """The lever that could not earn a model the highest word, wherever it placed it."""
+    for model, part in out["mechanism"]["by_model"].items():
+        if part["lever"]["badly_placed"]:
+            way = percent(part["lever"]["way"])
+            yield (
+                f"“correlation-sensitive” of {model}: the lever was badly placed, at {way} of the "
+                "way from neither to symmetry and cue, where it cannot be earned."
+            )
 
 
 def _arm(design: Mapping[str, Any]) -> str:
     effort = design.get("reasoning_effort") or "default effort"
-    first = design.get("reason", "none") == "first"
-    shown = (
-        f", after {design['examples']} worked examples"
-        if design.get("examples")
-        else ""
-    )
-    return (
-        f"{'considerations written first' if first else 'decided on the first line'}{shown}, "
-        f"{effort}"
-    )
+    arm = "decided on the first line"
+    if design.get("examples"):
+        arm += f", after {design['examples']} worked examples"
+    return f"{arm}, {effort}"

@@ -42,7 +42,7 @@ NO_MAIN = (
     "data."
 )
 # Accounts that a tournament has no cells for.
-BEYOND = ("blind", "conditional", "adding_up")
+BEYOND = ("surface", "conditional", "adding_up")
 PARTS = {"HP-LP": "symmetry", "HP-HA": "cue"}  # what each of the two adds
 COURSE = ("role", "domain", "round", "encounter")
 # What a run's manifest counts.
@@ -142,6 +142,8 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     known = established(table, whole)
     bulletins = count(len(contrasts.levels_of(table, "bulletin")), "bulletin")
     scope = f"{bulletins} of one domain"
+    by_model = known["by_model"] or {"": known}
+    called = "respondent" if study.simulated else "model"
     out = {
         "artifact": "acausal-analysis",
         "schema": 5,
@@ -164,9 +166,9 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
         "markers": agreement.analyse(data.policies, every, raters, study.simulated),
         "runs": runs,
         "cost": _cost(runs),
-        "verdict": accounts.verdict(known, scope, unfinished, known["by_model"]),
+        "verdict": accounts.overall(by_model, scope, unfinished, called),
     }
-    if out["verdict"]["word"] == accounts.CUE:
+    if out["verdict"]["word"] == accounts.CUE and len(by_model) == 1:
         out["verdict"]["sentence"] = headline(out)
     out["claims"] = {
         "headline": out["verdict"]["sentence"],

@@ -1,4 +1,4 @@
-"""A calibration to read: how often each account was wrongly excluded.
+"""A calibration to read: how often what is true of a respondent was told excluded.
 
     derived(out)        {"calibration.json": …, "calibration.md": …, "report.html": …}
 
@@ -6,40 +6,58 @@ Markdown and page are a function of calibration.json, and name its hash.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
 import stats
-from cirrus.judge.accounts import ACCOUNTS, CORRELATION, DECIDER, WORDS
+from cirrus.judge import mirror
+from cirrus.judge.accounts import ACCOUNTS, WORDS
 from common import VERSION
 from common.artifacts import json_file, sha256
 from common.shape import OBJECT, load
 from common.verify import Content, Folder, Verdict
-from show.document import Bullets, Document, Foot, Section, Table, Tag, markdown
-from show.figures import NONE, STAMP, percent, rate
+from show.document import Bullets, Document, Foot, Plot, Section, Table, Tag, markdown
+from show.figures import STAMP, percent, rate
 from show.html import page
+from show.plots import Dots, Point
 
-BLOCKS, PILOT = 12, 0  # per bulletin; in place of blocks: a pilot of four models
+# The words of each study, each of which needs what the one before it needs.
+LADDERS = {"mechanism": WORDS, "2x2": WORDS, "mirror": mirror.WORDS}
 NAMES = [account.name for account in ACCOUNTS]
-UNDUE, HIGHEST, POSITIVE = 0.05, 0.03, 0.05  # upper limits of shares
-FAMILIES = {"skewed units": 0.09, "random sums": 0.04}  # in place of UNDUE
-# Lower limits of the words, or higher ones, that true effects earn at BLOCKS.
-POWER = {
-    "reasoner-3-97": (CORRELATION, 0.85),
-    "reasoner-40-95": (CORRELATION, 0.65),
-    "reasoner-40-80": (DECIDER, 0.90),
-}
-STATES = {
+UNDUE, HIGHEST = 0.05, 0.03  # of studies, at most
+# Whose power is held to, at up to 5% missing: shares of its studies, at least, with the first word
+# and the second.
+POWERFUL = "reasoner-40-95"
+LEAST = [0.95, 0.90]
+TAGS = {
     "met": Tag("met", "yes"),
     "missed": Tag("MISSED", "no"),
     "open": Tag("open", "dim"),
 }
+QUESTION = (
+    "Respondents whose account is known answer the prompts of many studies. How often is that "
+    "account told excluded?"
+)
+HEAD = [
+    "respondent",
+    "account",
+    "what it does",
+    "study",
+    "studies",
+    "first word",
+    "second",
+    "third",
+    "held to",
+]
+CAPTION = "What is said of them: shares of studies with each word of the study, or a higher one"
 NOTES = [
     "A respondent's account is declared before it is asked: a study that excludes it is wrong. "
-    "“open” is an account that no study excludes, “reasoner” the effect that a study looks for.",
-    "Shares stand with their 95% Wilson interval over studies. A limit is met or missed where the "
+    "“open” is an account that no study excludes, “reasoner” the effect that is looked for.",
+    "A mirror study excludes no account, nor does a pilot say more than its first word: held to is "
+    "the second word of the one, the first of the other.",
+    "Shares stand with Wilson's 95% interval over studies. A limit is met or missed where the "
     "whole interval says so, else open.",
-    "Respondents see the rendered prompt alone, in which no time passes: none of them drifts.",
 ]
 
 
@@ -47,229 +65,122 @@ def derived(out: Mapping[str, Any]) -> dict[str, bytes]:
     """The files of a calibration. `out`: the whole of calibration.json."""
     data = json_file(out)
     report = document(json.loads(data))
-    return {
-        "calibration.json": data,
-        "calibration.md": markdown(report).encode(),
-        "report.html": page(report).encode(),
-    }
+    text, shown = markdown(report).encode(), page(report).encode()
+    return {"calibration.json": data, "calibration.md": text, "report.html": shown}
 
 
 def content(folder: Folder) -> Content | None:
     """What a calibration's folder must hold: all that follows from its counts."""
     if not folder.names & {"calibration.json", "calibration.md"}:
         return None
-    return Content(
-        Verdict(str(folder.path), "calibration", simulated=True, unproven=["counts"]),
-        derived(load(folder.path / "calibration.json", OBJECT)),
-    )
+    out = load(folder.path / "calibration.json", OBJECT)
+    where, unproven = str(folder.path), ["counts"]
+    verdict = Verdict(where, "calibration", simulated=True, unproven=unproven)
+    return Content(verdict, derived(out))
 
 
-# --- limits ------------------------------------------------------------------------------------
+# --- limits --------------------------------------------------------------------------------------
 
 
-def limits(name: str, row: Mapping[str, Any], runs: int) -> Iterator[dict[str, Any]]:
-    """What is held to of a respondent's studies of one size, each with share and state. `row`: its
-    entry in calibration.json."""
-
-    def limit(
-        what: str, hits: int, wanted: float, least: bool = False
-    ) -> dict[str, Any]:
-        share = stats.share(hits, row["replications"])
-        beyond = (
-            (share.high < wanted, share.low >= wanted)
-            if least
-            else (share.low > wanted, share.high <= wanted)
-        )
-        return {
-            "population": name,
-            "family": row["family"],
-            "runs": runs,
-            "what": what,
-            "wanted": f"{'at least' if least else 'at most'} {wanted:.0%}",
-            **share._asdict(),
-            "state": "missed" if beyond[0] else "met" if beyond[1] else "open",
-        }
-
-    def earned(word: str) -> int:
-        return sum(row["words"][higher] for higher in WORDS[WORDS.index(word) :])
-
-    account = row["account"]
-    if runs == PILOT:
-        yield limit("any positive sentence", row["positive"], POSITIVE)
-    elif account in NAMES:
-        yield limit(
-            f"{account} wrongly excluded",
-            row["excluded"][account],
-            FAMILIES.get(row["family"], UNDUE),
-        )
-        yield limit(CORRELATION, earned(CORRELATION), HIGHEST)
-    elif runs == BLOCKS and name in POWER:
-        word, wanted = POWER[name]
-        yield limit(
-            word + " or higher" * (word != CORRELATION), earned(word), wanted, True
-        )
+def limits(name: str, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What is held to of a respondent, each with share and state. `entry`: its part of
+    calibration.json."""
+    account, design = entry["account"], entry["design"]
+    _, _, first, second, third = LADDERS[design]
+    if name.startswith(POWERFUL):
+        held = {first: LEAST[0], second: LEAST[1]}
+    elif account not in NAMES:
+        held = {}
+    elif design == "2x2":
+        held = {first: UNDUE}
+    elif design == "mirror":
+        held = {second: HIGHEST}
+    else:
+        held = {account: UNDUE, third: HIGHEST}
+    return [limit(name, entry, what, wanted) for what, wanted in held.items()]
 
 
-# --- shown -------------------------------------------------------------------------------------
+def limit(name: str, entry: Mapping, what: str, wanted: float) -> dict[str, Any]:
+    """`what`: an account that is told excluded, or a word that is said, or a higher one."""
+    hits = entry["excluded"][what] if what in NAMES else earned(entry, what)
+    share = stats.share(hits, entry["replications"])
+    bound, inside, beyond = "≤", share.high <= wanted, share.low > wanted
+    if wanted in LEAST:
+        bound, inside, beyond = "≥", share.low >= wanted, share.high < wanted
+    state = "met" if inside else "open"
+    if beyond:
+        state = "missed"
+    held = {"population": name, "what": what, "wanted": wanted, "bound": bound}
+    return held | {"state": state} | share._asdict()
+
+
+def told(limit: Mapping[str, Any]) -> str:
+    """Such as "surface excluded ≤ 5%"."""
+    what = limit["what"]
+    if what in NAMES:
+        what = f"{what} excluded"
+    return f"{what} {limit['bound']} {limit['wanted']:.0%}"
+
+
+def earned(entry: Mapping[str, Any], word: str) -> int:
+    """Studies with this word or a higher one."""
+    ladder = LADDERS[entry["design"]]
+    return sum(entry["words"][higher] for higher in ladder[ladder.index(word) :])
+
+
+# --- shown ---------------------------------------------------------------------------------------
 
 
 def document(out: Mapping[str, Any]) -> Document:
-    """The report of calibration.json: a row for each family, then a row for each limit."""
-    left = [
-        limit
-        for state in ("missed", "open")
-        for limit in out["limits"]
-        if limit["state"] == state
-    ]
+    """The report of calibration.json: one figure, one table."""
+    facts = {"seed": str(out["seed"]), "counts": sha256(json_file(out))[:12]}
+    for name in ("prompts", "code"):
+        facts[name] = out[f"{name}_sha256"][:12]
+    by_account = sorted(rows(out), key=itemgetter(HEAD.index("account")))
     return Document(
         "Calibration",
-        "Respondents whose account is known answer the prompts of many studies. How "
-        "often does a study wrongly exclude that account?",
+        QUESTION,
         out["summary"],
-        Foot(
-            VERSION,
-            {
-                "seed": str(out["seed"]),
-                "prompts": out["prompts_sha256"][:12],
-                "code": out["code_sha256"][:12],
-                "counts": sha256(json_file(out))[:12],
-            },
-            "python3 calibrate.py --out DIR (the same flags)",
+        Foot(VERSION, facts, "python3 calibrate.py --out DIR (the same flags)"),
+        Plot(
+            figure(out["limits"]), "A tick: the limit. All respondents are SIMULATED."
         ),
-        Table(
-            [
-                "family",
-                "account",
-                "worst member",
-                "studies",
-                *WORDS,
-                "own account excluded",
-            ],
-            list(families(out["populations"])),
-            range(3, 5 + len(WORDS)),
-            f"Studies with {out['runs']} blocks per bulletin: the member of each family whose "
-            "account is wrongly excluded most often",
-            "families",
-        ),
-        [
-            Table(
-                ["held to", "study", "wanted", *STATES, "worst", "its share"],
-                list(held_to(out["limits"])),
-                (3, 4, 5, 7),
-                "What is held to",
-                "limits",
-            )
-        ],
-        [
-            Section(
-                "Not met",
-                [
-                    Table(
-                        [
-                            "population",
-                            "held to",
-                            "study",
-                            "wanted",
-                            "share",
-                            "of",
-                            "state",
-                        ],
-                        [
-                            [
-                                limit["population"],
-                                limit["what"],
-                                size(limit["runs"]),
-                                limit["wanted"],
-                                interval(limit),
-                                f"{limit['n']:,}",
-                                STATES[limit["state"]],
-                            ]
-                            for limit in left
-                        ],
-                        (4, 5),
-                        name="not-met",
-                    )
-                ],
-            )
-        ]
-        * bool(left)
-        + [
-            Section(
-                "How to read this",
-                [
-                    Bullets(
-                        [
-                            *NOTES,
-                            *(
-                                f"Left out: {name}: {why}"
-                                for name, why in out["faults"].items()
-                            ),
-                        ]
-                    )
-                ],
-            )
-        ],
+        [Table(HEAD, by_account, range(4, 8), CAPTION, "respondents")],
+        [Section("How to read this", [Bullets(NOTES)])],
         stamps=[STAMP],
     )
 
 
-def families(populations: Mapping[str, Mapping]) -> Iterator[list]:
-    """Of each family the member whose account is wrongly excluded most often; where an account is
-    no rival's, the one that earns the highest word most often. Families by their account."""
-
-    def harm(name: str) -> float:
-        row = populations[name]
-        return (
-            row["excluded"].get(row["account"], row["words"][CORRELATION])
-            / row["replications"]
-        )
-
-    groups: dict[tuple[str, str], list[str]] = {}
-    for name, row in sorted(populations.items()):
-        groups.setdefault((row["account"], row["family"]), []).append(name)
-    for (account, family), names in sorted(groups.items()):
-        row = populations[name := max(names, key=harm)]
-        yield [
-            family,
-            account,
-            name,
-            f"{row['replications']:,}",
-            *(
-                percent(k / row["replications"], 1) if k else "0"
-                for k in map(row["words"].get, WORDS)
-            ),
-            interval(
-                stats.share(row["excluded"][account], row["replications"])._asdict()
-            )
-            if account in NAMES
-            else NONE,
-        ]
-
-
-def held_to(limits: Sequence[Mapping]) -> Iterator[list]:
-    """How many respondents meet each limit, and which comes out worst."""
-    groups: dict[tuple, list[Mapping]] = {}
+def figure(limits: list[Mapping[str, Any]]) -> Dots:
+    """A row a respondent: what is held to first."""
+    groups: dict[str, list[Point]] = {}
+    shown = set()
     for limit in limits:
-        groups.setdefault((limit["what"], limit["wanted"], limit["runs"]), []).append(
-            limit
-        )
-    for (what, wanted, runs), some in groups.items():
-        worst = (min if wanted.startswith("at least") else max)(
-            some, key=lambda limit: limit["value"]
-        )
-        yield [
-            what,
-            size(runs),
-            wanted,
-            *(str(sum(limit["state"] == state for limit in some)) for state in STATES),
-            worst["population"],
-            interval(worst),
-        ]
+        name = limit["population"]
+        if name not in shown:
+            groups.setdefault(told(limit), []).append(point(limit))
+        shown.add(name)
+    return Dots("Wrongly told", groups, "share of SIMULATED studies")
 
 
-def size(runs: int) -> str:
-    return f"{runs} blocks" if runs else "pilot"
+def point(limit: Mapping[str, Any]) -> Point:
+    """A respondent's share, with its limit as a tick."""
+    value, low, high = (limit[key] for key in ("value", "low", "high"))
+    of = f"{limit['k']}/{limit['n']}"
+    ticks = [limit["wanted"]]
+    return Point(limit["population"], value, low, high, of, "estimate", ticks=ticks)
 
 
-def interval(limit: Mapping[str, Any]) -> str:
-    return rate(limit["value"], limit["low"], limit["high"], 1)
+def rows(out: Mapping[str, Any]) -> Iterator[list]:
+    """Each respondent with the shares of studies that say a word of it, or a higher one."""
+    held: dict[str, list] = {name: [] for name in out["populations"]}
+    for limit in out["limits"]:
+        share = rate(limit["value"], limit["low"], limit["high"], 1)
+        cell = held[limit["population"]]
+        cell += [f"{told(limit)}: {share} ", TAGS[limit["state"]], " "]
+    for name, entry in out["populations"].items():
+        design, studies = entry["design"], entry["replications"]
+        row = [name, entry["account"], entry["what"], design, f"{studies:,}"]
+        for word in LADDERS[design][2:]:
+            row.append(percent(earned(entry, word) / studies))
+        yield [*row, held[name]]

@@ -1,4 +1,4 @@
-"""A one-shot study to read: one document for all four designs.
+"""A one-shot study to read: one document for all designs.
 
     files(out, rows, prompts, hashes)     {"pilot-summary.md": …, "report.html": …}
     terminal(read(folder / "pilot-analysis.json"))
@@ -15,12 +15,17 @@ from typing import Any
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.ask.prompts import LEVERS
 from cirrus.judge.accounts import ACCOUNTS
+from cirrus.judge.accounts import CELL_WORDS as WORDS
 from cirrus.judge.contrasts import CONTRASTS
+from cirrus.judge.extras import half_open
+from cirrus.judge.oneshot import called
+from cirrus.reports import mirror
 from common import VERSION
 from show import document as doc
 from show.figures import (
     NONE,
     STAMP,
+    bracketed,
     cost,
     count,
     counted,
@@ -39,12 +44,12 @@ TITLES = {
     "2x2": "CIRRUS-24 pilot",
     "lever": "CIRRUS-24 lever study",
     "mechanism": "CIRRUS-24 mechanism study",
+    "mirror": "CIRRUS-24 mirror study",
     "twin": "CIRRUS-24 twin control",
 }
-WORDS = {cell.name: cell.words for design in DESIGNS.values() for cell in design.cells}
 MOST = 2  # models in a figure that has room for digits
 SCHEMES = {"L1": "words", "L2": "letters", "L3": "letters exchanged"}
-POOLED = "all models"
+POOLED = "all {}s"
 # No colour of praise or blame: to be excluded is no success.
 EXCLUDED = {True: doc.Tag("excluded", "plain"), False: doc.Tag("open")}
 MET = {
@@ -53,19 +58,20 @@ MET = {
     None: doc.Tag("unknown"),
 }
 UNSUPPORTED = doc.Tag("met on the estimate, not established")
+ALWAYS = ("Always open", "Denied the highest word")
 ACTS = {None: "maybe", 1: "cooperate", 0: "defect"}
 # probe, what is shared, a contrast that it is a check of
 PROBES = (
     ("payoffs", "orders the outcomes as meant", "HP-LA"),
-    ("similar", "sees both in like circumstances", "HP-LA"),
-    ("entry", "knows how the entry is made", "HP-EP"),
-    ("entry", "knows how the entry is made", "HP-KP"),
-    ("beliefs", "expects the late entry", "HP-EP"),
-    ("influence", "thinks that its entry changes the other", "HP-EP"),
+    ("peer", "orders the counterpart's outcomes as meant", "HP-LA"),
+    ("entry", "knows what the counterpart had read", "HP-UP"),
+    ("entry", "knows whether its entry is known", "HP-KP"),
+    ("beliefs", "expects the late entry", "HP-UP"),
+    ("purpose", "takes the text for a test", "HP-LA"),
 )
 GIVEN = {
-    "joint": ", having entered late",
-    "other": ", having entered early",
+    "late": ", having entered late",
+    "early": ", having entered early",
     "any": "",
     "": "",
 }
@@ -74,9 +80,21 @@ METHODS = (
     "rule set its interval, and the level: the models of a study share 5% of error. Worst case: "
     "with every missing decision counted against the contrast on that side.",
     "An account is excluded only by an effect that it cannot produce, established at that level, "
-    "also in the worst case of its own contrasts. Absence of an effect excludes nothing; what can "
-    "only withhold an exclusion counts as observed.",
+    "also in the worst case of its own contrasts. Absence of an effect excludes nothing; differences "
+    "between labels can only withhold an exclusion and count as observed.",
 )
+
+
+# Share of pilots of four models in which a true effect earns one model its word, by runs a cell.
+# SIMULATED: 2,000 pilots each; bulletins SD .8, cells .4, sentences .25 in log-odds; none missing.
+EFFECTS = ("40 → 80%", "40 → 95%")
+POWER = {
+    10: (0.12, 0.39),
+    20: (0.30, 0.80),
+    40: (0.53, 0.96),
+    80: (0.79, 1.00),
+    160: (0.94, 1.00),
+}
 
 
 def files(
@@ -87,10 +105,9 @@ def files(
 ) -> dict[str, str]:
     """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that were sent.
     `hashes`: of design and trials, for the foot."""
-    return {
-        "pilot-summary.md": doc.markdown(summary(out, hashes)),
-        "report.html": page(document(out, hashes, trials(rows, prompts))),
-    }
+    report = document(out, hashes, trials(rows, prompts))
+    summed = doc.markdown(summary(out, hashes))
+    return {"pilot-summary.md": summed, "report.html": page(report)}
 
 
 def read(analysis: Path) -> doc.Document:
@@ -104,21 +121,28 @@ def document(
     shown: doc.TrialTable | None = None,
 ) -> doc.Document:
     """The report of one study."""
-    design, verdicts = out["design"], _verdicts(out) if finished(out) else None
-    drawn = verdicts and out["outcomes"]["read"]
-    gist = list(filter(None, [list(_forest(out)), list(_accounts(out))]))
-    facts = {"seed": str(design["seed"])} | {
-        name: digest[:12] for name, digest in hashes.items()
-    }
+    design, whole = out["design"], finished(out)
+    name = design["design"]
+    facts = {"seed": str(design["seed"])}
+    for file, digest in hashes.items():
+        facts[file] = digest[:12]
+    figure = verdicts = None
+    gist = [_all_cells(out)]
+    if whole:
+        verdicts = _verdicts(out)
+        gist = [verdicts]
+        shares = [part for part in (_forest(out), _accounts(out)) if part]
+        if shares:
+            gist.append(doc.Columns([[part] for part in shares]))
+    if whole and out["outcomes"]["read"] and name in FIGURES:
+        figure = FIGURES[name](out)
     return doc.Document(
-        TITLES[design["design"]],
+        TITLES[name],
         _question(out),
         out["verdict"]["sentence"],
         doc.Foot(VERSION, facts, "python3 analyze.py FOLDER"),
-        FIGURES[design["design"]](out) if drawn else None,
-        [verdicts, *[doc.Columns(gist)] * bool(gist)]
-        if verdicts
-        else [_all_cells(out)],
+        figure,
+        gist,
         [
             doc.Section("Claims", [*_claims(out), *_success(out)]),
             doc.Section("Details", list(_details(out))),
@@ -128,21 +152,34 @@ def document(
         verdicts,
         [*_set_aside(out), *out["losses"].values()],
         out["first_line"]["sentence"],
+        power(out) if name == "2x2" else "",
     )
+
+
+def power(out: Mapping[str, Any]) -> str:
+    """Why a pilot decides so little: what its size, or the next smaller one, finds."""
+    size = min(POWER)
+    for known in POWER:
+        if known <= _runs(out):
+            size = known
+    found = []
+    for effect, share in zip(EFFECTS, POWER[size], strict=True):
+        found.append(f"{effect} in {percent(share)}")
+    told = f"{size} runs, four models: one earns its word for {' and '.join(found)}"
+    return f"{told} of pilots (SIMULATED)."
 
 
 def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> doc.Document:
     """What pilot-summary.md holds: cells, accounts, the specification's criteria, claims."""
     report = document(out, hashes)
-    return report._replace(
-        gist=[
-            *report.gist[: finished(out)],
-            _all_cells(out),
-            *_success(out),
-            *_accounts(out),
-        ],
-        sections=[doc.Section("Claims", list(_claims(out)))],
-    )
+    gist = [_all_cells(out), *_success(out)]
+    if report.verdicts:
+        gist.insert(0, report.verdicts)
+    if _accounts(out):
+        gist.append(_accounts(out))
+    gist += _differences(out)
+    sections = [doc.Section("Claims", list(_claims(out)))]
+    return report._replace(gist=gist, sections=sections)
 
 
 def together(
@@ -159,33 +196,24 @@ def together(
 
 def _together(outs: Mapping[str, Mapping], form: Callable) -> doc.Document:
     reports = {run: form(out, {}) for run, out in outs.items()}
-    first, *rest = reports.values()
-    stamps = []
-    for report in reports.values():
+    first = next(iter(reports.values()))
+    answers, sections, stamps, seeds = [], [], [], {}
+    for run, report in reports.items():
+        answers.append(f"{run}: {report.answer}")
+        parts = [doc.Words(report.answer), doc.Words(report.question, "dim")]
+        if report is not first:
+            parts.append(report.figure)
+        parts += [*report.gist, *_claims(outs[run])]
+        sections.append(doc.Section(run, parts))
         stamps += [*report.alarms, *report.stamps]
+        seeds[run] = f"seed {outs[run]['design']['seed']}"
     return doc.Document(
         "CIRRUS-24, one-shot studies together",
         "Each is analysed by itself.",
-        " ".join(f"{run}: {report.answer}" for run, report in reports.items()),
-        doc.Foot(
-            VERSION,
-            {run: f"seed {out['design']['seed']}" for run, out in outs.items()},
-            "python3 analyze.py RUN… --out DIR",
-        ),
+        " ".join(answers),
+        doc.Foot(VERSION, seeds, "python3 analyze.py RUN… --out DIR"),
         first.figure,
-        sections=[
-            doc.Section(
-                run,
-                [
-                    doc.Words(report.answer),
-                    doc.Words(report.question, "dim"),
-                    *[report.figure] * (report in rest),
-                    *report.gist,
-                    *_claims(outs[run]),
-                ],
-            )
-            for run, report in reports.items()
-        ],
+        sections=sections,
         stamps=list(dict.fromkeys(stamps)),
     )
 
@@ -203,11 +231,9 @@ def _models(out: Mapping) -> dict[str, Mapping]:
 def _parts(out: Mapping) -> dict[str, Mapping]:
     """What each model shows, in the order in which they were named; the whole of a pilot first."""
     part, models = out[out["design"]["design"]], _models(out)
-    return (
-        {POOLED: part["pooled"], **models}
-        if "pooled" in part and len(models) > 1
-        else models
-    )
+    if "pooled" in part and len(models) > 1:
+        return {POOLED.format(called(out)): part["pooled"]} | models
+    return models
 
 
 def _stamps(out: Mapping) -> Iterator[str]:
@@ -215,23 +241,17 @@ def _stamps(out: Mapping) -> Iterator[str]:
     if out["simulated"]:
         yield STAMP
     if not finished(out):
-        yield (
-            f"INCOMPLETE: {trials - out['outcomes']['answered']} of {trials} trials have no "
-            "answer yet. The same command resumes the run."
-        )
-
-
-def _who(out: Mapping) -> str:
-    return "respondent" if out["simulated"] else "model"
+        left = f"{trials - out['outcomes']['answered']} of {trials} trials"
+        yield f"INCOMPLETE: {left} have no answer yet. The same command resumes the run."
 
 
 def _question(out: Mapping) -> str:
     design = out["design"]
-    return (
-        f"{DESIGNS[design['design']].question} {design['trials']:,} decisions, "
-        f"{count(len(design['models']), _who(out))}, {count(design['bulletins'], 'bulletin')}. "
-        f"{out['first_line']['sentence']}"
-    )
+    models = count(len(design["models"]), called(out))
+    bulletins = count(design["bulletins"], "bulletin")
+    sizes = f"{design['trials']:,} decisions, {models}, {bulletins}"
+    question = DESIGNS[design["design"]].question
+    return f"{question} {sizes}. {out['first_line']['sentence']}"
 
 
 # --- the figure that answers -------------------------------------------------------------------
@@ -239,81 +259,63 @@ def _question(out: Mapping) -> str:
 UP = "share cooperating"
 # {row of a crossed figure: its cells}
 CROSSED = {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA")}
+BY_READING = {"notice read": ("MN", "HP"), "notice unread": ("ME", "UP")}
+BOTH = "symmetry + cue"
+NO_SUM = "Lines cross for no sum of symmetry, cue, reading and payoff."
 PARALLEL = "Parallel lines: no interaction on this scale."
 
 
 def point(part: Mapping[str, Any], cell: str) -> Point:
     """A cell of a finished study in a figure."""
     share = part["cells"][cell]
-    return Point(
-        WORDS[cell],
-        share["mean"],
-        share["low"],
-        share["high"],
-        counted(share["k"], share["n"]),
-    )
+    low, high = share["low"], share["high"]
+    told = counted(share["k"], share["n"])
+    return Point(WORDS[cell], share["mean"], low, high, told)
 
 
 def _panels(out: Mapping, rows: Mapping[str, Sequence[str]]) -> dict[str, dict]:
     """{model: {row: points of its cells}}."""
-    return {
-        name: {
-            row: [point(part, cell) for cell in cells] for row, cells in rows.items()
-        }
-        for name, part in _parts(out).items()
-    }
+    panels = {}
+    for name, part in _parts(out).items():
+        points = {}
+        for row, cells in rows.items():
+            points[row] = [point(part, cell) for cell in cells]
+        panels[name] = points
+    return panels
+
+
+def _runs(out: Mapping) -> int:
+    """Decisions of a model in a cell."""
+    design = out["design"]
+    return design["trials"] // len(design["cells"]) // len(design["models"])
 
 
 def _each(out: Mapping) -> str:
-    design = out["design"]
-    n = design["trials"] // len(design["cells"]) // len(design["models"])
-    return f"{n} decisions per model and point, 95% intervals."
+    return f"{_runs(out)} decisions per {called(out)} and point, 95% intervals."
 
 
 def _cross(out: Mapping) -> doc.Plot:
-    return doc.Plot(
-        Lines(
-            "Cooperation by symmetry and cue",
-            ("low", "high"),
-            _panels(out, CROSSED),
-            ("symmetry", UP),
-        ),
-        f"{PARALLEL} {_each(out)}",
-    )
-
-
-def _slopes(out: Mapping) -> doc.Plot:
-    rows = {
-        "made now": ("LA", "HP"),
-        "made earlier": ("EL", "EP"),
-        "known": ("KL", "KP"),
-    }
-    return doc.Plot(
-        Lines(
-            "Cooperation by how the other entry is made",
-            ("neither", "symmetry + cue"),
-            _panels(out, rows),
-            ("", UP),
-        ),
-        f"Inference from likeness raises only symmetry + cue, made now. {_each(out)}",
-    )
+    title, axes = "Cooperation by symmetry and cue", ("symmetry", UP)
+    figure = Lines(title, ("low", "high"), _panels(out, CROSSED), axes)
+    return doc.Plot(figure, f"{PARALLEL} {_each(out)}")
 
 
 def _curve(out: Mapping) -> doc.Plot:
     places = (0, *LEVERS)
     names = [cell for cell in out["design"]["cells"] if cell != "HP"]
+    levels = {}
+    for name, part in _models(out).items():
+        levels[name] = point(part, "HP"), _meeting(part["meets"])
+    figure = Lines(
+        "Cooperation as the joint outcome rises",
+        [f"{place:g}" for place in places],
+        _panels(out, {"neither symmetry nor cue": names}),
+        places=places,
+        levels=levels,
+        axes=("joint outcome raised by, in units of the temptation", UP),
+    )
     return doc.Plot(
-        Lines(
-            "Cooperation as the joint outcome rises",
-            [f"{place:g}" for place in places],
-            _panels(out, {"neither symmetry nor cue": names}),
-            places=places,
-            levels={
-                name: (point(part, "HP"), _meeting(part["meets"]))
-                for name, part in _models(out).items()
-            },
-            axes=("joint outcome raised by, in units of the temptation", UP),
-        ),
+        figure,
         "Dashed, with a band: symmetry + cue, outcome not raised. The mark on it: the rise that "
         f"does as much, with its interval, cut at the ends of the scale. {_each(out)}",
     )
@@ -321,24 +323,41 @@ def _curve(out: Mapping) -> doc.Plot:
 
 def _meeting(meets: Mapping) -> Point:
     """Where a curve meets the level, its interval cut at the ends of the scale."""
-    return Point("", meets["value"], meets["low"] or 0, meets["high"] or LEVERS[-1])
+    low, high = meets["low"], meets["high"]
+    if low is None:
+        low = 0
+    if high is None:
+        high = LEVERS[-1]
+    return Point("", meets["value"], low, high)
 
 
-def _twins(out: Mapping) -> doc.Plot:
-    return doc.Plot(
-        Dots(
-            "Cooperation by counterpart",
-            {
-                name: [point(part, cell) for cell in out["design"]["cells"]]
-                for name, part in _parts(out).items()
-            },
-            UP,
-        ),
-        _each(out),
+def _crossing(out: Mapping) -> doc.Plot:
+    title, ends = (
+        "Cooperation by what the counterpart had read",
+        ("raised outcome", BOTH),
     )
+    figure = Lines(title, ends, _panels(out, BY_READING), ("", UP))
+    return doc.Plot(figure, f"{NO_SUM} {_each(out)}")
 
 
-FIGURES = {"2x2": _cross, "mechanism": _slopes, "lever": _curve, "twin": _twins}
+def _cells(out: Mapping) -> doc.Plot:
+    groups = {}
+    for name, part in _parts(out).items():
+        groups[name] = [point(part, cell) for cell in out["design"]["cells"]]
+    return doc.Plot(Dots("Cooperation by counterpart", groups, UP), _each(out))
+
+
+def _games(out: Mapping) -> doc.Plot:
+    return mirror.figure(_models(out))
+
+
+FIGURES = {
+    "2x2": _cross,
+    "mechanism": _crossing,
+    "mirror": _games,
+    "lever": _curve,
+    "twin": _cells,
+}
 
 
 # --- accounts ----------------------------------------------------------------------------------
@@ -348,109 +367,98 @@ def _verdicts(out: Mapping) -> doc.Table:
     """What each model shows, a row each."""
     titles, cells = VERDICTS[out["design"]["design"]]
     rows = [[name, *cells(part)] for name, part in _models(out).items()]
-    return doc.Table([_who(out), *titles], rows, caption="Verdicts", name="verdicts")
+    head = [called(out), *titles]
+    return doc.Table(head, rows, caption="Verdicts", name="verdicts")
 
 
 def _effect(part: Mapping) -> list[doc.Line]:
-    contrast = part["contrasts"]["HP-LA"]
-    return [part["verdict"]["word"], estimate(contrast, 100, 1), str(contrast["units"])]
+    contrast, word = part["contrasts"]["HP-LA"], part["verdict"]["word"]
+    return [word, estimate(contrast, 100, 1), str(contrast["units"])]
 
 
 def _worth(part: Mapping) -> list[doc.Line]:
-    meets = part["meets"]
-    low, high = (plain(meets[side], 1) for side in ("low", "high"))
-    limits = (
-        f"at most {high}"
-        if meets["low"] is None
-        else f"{low} or more"
-        if meets["high"] is None
-        else f"{low} to {high}"
-    )
-    return [
-        part["verdict"]["word"],
-        meets["why"] or f"{plain(meets['value'], 1)} ({limits})",
-    ]
+    meets, word = part["meets"], part["verdict"]["word"]
+    told = meets["why"] or plain(meets["value"], 1)
+    return [word, bracketed(told, half_open(meets))]
+
+
+def _copies(part: Mapping) -> list[doc.Line]:
+    row: list[doc.Line] = []
+    for cell in ("TS", "TU", "TO", "TP"):
+        row.append(counted(part[cell]["k"], part[cell]["n"]))
+    for name in ("TS-TU", "TS-TO"):
+        row.append(estimate(part["contrasts"][name], 100, 1))
+    return row
+
+
+def _own_word(part: Mapping) -> list[doc.Line]:
+    row: list[doc.Line] = [part["verdict"]["word"]]
+    for name in mirror.WEIGHTS:
+        row.append(estimate(part["contrasts"].get(name), 100, 0))
+    return row
 
 
 POINTS = (("verdict", "points (interval)", "bulletins"), _effect)
+COPIES = ("own copy", "unread", "other", "person", "− unread", "− other")
 VERDICTS = {
     "2x2": POINTS,
     "mechanism": POINTS,
+    "mirror": (("verdict", *mirror.COLUMNS), _own_word),
     "lever": (("verdict", "worth, × the temptation"), _worth),
-    "twin": (
-        ("with its own copy", "with another model", "with a person"),
-        lambda part: [
-            counted(part[cell]["k"], part[cell]["n"]) for cell in ("TS", "TO", "TP")
-        ],
-    ),
+    "twin": (COPIES, _copies),
 }
 
 
-def _accounts(out: Mapping) -> Iterator[doc.Table]:
+def _accounts(out: Mapping) -> doc.Table | None:
     """Each account once per model, excluded or open, where a study has cells for accounts."""
-    models = _models(out)
-    if any("HP-LA" in part["contrasts"] for part in models.values()):
-        yield doc.Table(
-            ["account", *models],
-            [
-                [
-                    account.short,
-                    *(
-                        EXCLUDED[part["accounts"][account.name]["excluded"]]
-                        for part in models.values()
-                    ),
-                ]
-                for account in ACCOUNTS
-            ],
-            caption="Accounts of an effect",
-            name="accounts",
-        )
+    models, rows = _models(out), []
+    for account in ACCOUNTS:
+        row: list[doc.Line] = [account.short]
+        for part in models.values():
+            if "HP-LA" not in part["contrasts"]:
+                return None
+            row.append(EXCLUDED[part["accounts"][account.name]["excluded"]])
+        rows.append(row)
+    head, caption = ["account", *models], "Accounts of an effect"
+    return doc.Table(head, rows, caption=caption, name="accounts")
 
 
-def _forest(out: Mapping) -> Iterator[doc.Plot]:
+def _forest(out: Mapping) -> doc.Plot | None:
     """The contrasts that each account cannot produce, model by model."""
-    groups = {
-        f"{account.short}: {CONTRASTS[key].label}": [
-            _row(
-                name, part["contrasts"][key], part["accounts"][account.name]["excluded"]
-            )
-            for name, part in _models(out).items()
-            if key in part["contrasts"]
-        ]
-        for account in ACCOUNTS
-        for key in account.plot
-    }
-    groups = {title: rows for title, rows in groups.items() if rows}
-    every = [point for rows in groups.values() for point in rows]
-    if any(point.value is not None for point in every):
-        many = sorted({len(point.units) for point in every})
-        ends = " to ".join(map(str, dict.fromkeys((many[0], many[-1]))))
-        yield doc.Plot(
-            Intervals(
-                "Contrasts that an account cannot produce",
-                groups,
-                "points of cooperation",
-                len(_models(out)) <= MOST,
-            ),
-            f"Filled: excluded; hollow: open. Dots: n = {ends} bulletins per row; "
-            "ticks: wordings.",
-        )
+    groups, models, drawn = {}, _models(out), set()
+    for account in ACCOUNTS:
+        for key in account.contrasts:
+            rows = _rows(models, key, account.name)
+            if rows and key not in drawn:
+                groups[f"{account.short}: {CONTRASTS[key].label}"] = rows
+            drawn.add(key)
+    sizes = set()
+    for rows in groups.values():
+        sizes |= {len(point.units) for point in rows if point.value is not None}
+    if not sizes:
+        return None
+    ends = str(max(sizes))
+    if len(sizes) > 1:
+        ends = f"{min(sizes)} to {ends}"
+    title, axis = "Contrasts that an account cannot produce", "points of cooperation"
+    figure = Intervals(title, groups, axis, len(models) <= MOST)
+    dots = f"Dots: n = {ends} bulletins per row; ticks: wordings."
+    return doc.Plot(figure, f"Filled: excluded; hollow: open. {dots}")
 
 
-def _row(name: str, contrast: Mapping, excluded: bool) -> Point:
-    units, ticks = (
-        [value for value in contrast[by].values() if value is not None]
-        for by in ("by_bulletin", "by_wording")
-    )
-    return Point(
-        name,
-        contrast["value"],
-        contrast["low"],
-        contrast["high"],
-        hollow=not excluded,
-        units=units,
-        ticks=ticks,
-    )
+def _rows(models: Mapping[str, Mapping], key: str, account: str) -> list[Point]:
+    """This contrast of each model that has it, filled where it excludes the account."""
+    rows = []
+    for name, part in models.items():
+        if key not in part["contrasts"]:
+            continue
+        contrast, judged = part["contrasts"][key], part["accounts"][account]
+        value, low, high = contrast["value"], contrast["low"], contrast["high"]
+        hollow = not judged["excluded"]
+        units = list(contrast["by_bulletin"].values())
+        ticks = list(contrast["by_wording"].values())
+        rows.append(Point(name, value, low, high, "", "", hollow, units, ticks))
+    return rows
 
 
 # --- claims and criteria -----------------------------------------------------------------------
@@ -458,45 +466,36 @@ def _row(name: str, contrast: Mapping, excluded: bool) -> Point:
 
 def not_supported(out: Mapping[str, Any]) -> tuple[list[str], doc.Fold]:
     """What may not be said: of these data, and, in a fold, of any data of these cells."""
-    may_not = out["claims"]["may_not"]
-    always = [words for words in may_not if words.startswith("Always open")]
-    return (
-        [words for words in may_not if words not in always],
-        doc.Fold("What no data of these cells can exclude", [doc.Bullets(always)]),
+    these, always = [], []
+    for words in out["claims"]["may_not"]:
+        some = always if words.startswith(ALWAYS) else these
+        some.append(words)
+    return these, doc.Fold(
+        "What no data of these cells can exclude", [doc.Bullets(always)]
     )
 
 
 def _claims(out: Mapping) -> Iterator[doc.Columns | doc.Fold]:
-    may, (may_not, always) = (
-        out["claims"]["may"] or ["Nothing positive."],
-        not_supported(out),
-    )
-    yield doc.Columns(
-        [
-            [doc.Words("Supported:", "dim"), doc.Bullets(may)],
-            [doc.Words("Not supported:", "dim"), doc.Bullets(may_not)],
-        ]
-    )
+    may = out["claims"]["may"] or ["Nothing positive."]
+    may_not, always = not_supported(out)
+    supported = [doc.Words("Supported:", "dim"), doc.Bullets(may)]
+    not_so = [doc.Words("Not supported:", "dim"), doc.Bullets(may_not)]
+    yield doc.Columns([supported, not_so])
     yield always
 
 
 def _success(out: Mapping) -> Iterator[doc.Table]:
-    if "success" in out:
-        yield doc.Table(
-            ["criterion", "met", "figure"],
-            [
-                [
-                    row["criterion"],
-                    UNSUPPORTED
-                    if row["met"] and row["established"] is False
-                    else MET[row["met"]],
-                    row["figure"],
-                ]
-                for row in out["success"]
-            ],
-            caption="Success criteria, as specified",
-            name="success-criteria",
-        )
+    if "success" not in out:
+        return
+    rows = []
+    for row in out["success"]:
+        met = MET[row["met"]]
+        if row["met"] and row["established"] is False:
+            met = UNSUPPORTED
+        rows.append([row["criterion"], met, row["figure"]])
+    title = "Success criteria, as specified"
+    head = ["criterion", "met", "figure"]
+    yield doc.Table(head, rows, caption=title, name="success-criteria")
 
 
 # --- details -----------------------------------------------------------------------------------
@@ -505,130 +504,111 @@ def _success(out: Mapping) -> Iterator[doc.Table]:
 def _details(out: Mapping) -> Iterator[doc.Fold]:
     if finished(out):
         yield doc.Fold("Cells", [_all_cells(out)])
-    for name, part in _parts(out).items():
-        if part["contrasts"]:
-            yield doc.Fold(name, list(_detail(name, part)))
-    if finished(out) and any("probes" in part for part in _models(out).values()):
+    if out["design"]["design"] == "mirror":
+        yield from mirror.details(_models(out))
+    else:
+        for name, part in _parts(out).items():
+            if part["contrasts"]:
+                yield doc.Fold(name, list(_detail(name, part)))
+    if any("probes" in part for part in _models(out).values()):
         yield doc.Fold("Probes", [_probes(out)])
-    yield doc.Fold("Data", [_statuses(out), doc.Bullets(list(_quality(out)))])
-    setting = "Tells: {tells}; compliance pressure: {compliance}.".format_map(
-        out["design"]
-    )
+    quality = doc.Bullets(list(_quality(out)))
+    yield doc.Fold("Data", [_statuses(out), quality])
+    design = out["design"]
+    tells, pressure = design["tells"], design["compliance"]
+    setting = f"Tells: {tells}; compliance pressure: {pressure}."
     yield doc.Fold("Methods", [doc.Bullets([*METHODS, setting])])
 
 
+def _differences(out: Mapping) -> Iterator[doc.Table]:
+    """The contrasts of a twin control, which has no other table for them."""
+    if out["design"]["design"] == "twin":
+        for name, part in _models(out).items():
+            yield from _detail(name, part)
+
+
 def _detail(name: str, part: Mapping) -> Iterator[doc.Table]:
-    yield doc.Table(
-        ["contrast", "points", "worst case", "limits by"],
-        [
-            [
-                contrast["label"],
-                estimate(contrast, 100, 1),
-                interval(
-                    contrast["bounds"]["low"],
-                    contrast["bounds"]["high"],
-                    1,
-                    sign=True,
-                    scale=100,
-                ),
-                contrast["why"]
-                or f"{contrast['limit_by']}, {100 * contrast['level']:.4g}%",
-            ]
-            for contrast in (
-                part["contrasts"][key] for key in CONTRASTS if key in part["contrasts"]
-            )
-        ],
-        (1, 2),
-        f"Contrasts, {name}",
-        f"contrasts {name}",
-    )
-    if "HP-LA" in part["contrasts"]:
-        yield doc.Table(
-            ["account", "why it is excluded or open"],
-            [
-                [account.short, part["accounts"][account.name]["why"]]
-                for account in ACCOUNTS
-            ],
-            name=f"reasons {name}",
-        )
+    rows = []
+    for key in CONTRASTS:
+        if key in part["contrasts"]:
+            rows.append(_contrast(part["contrasts"][key]))
+    head, title = ["contrast", "points", "worst case", "limits by"], "Contrasts"
+    named = f"contrasts {name}"
+    yield doc.Table(head, rows, (1, 2), f"{title}, {name}", named)
+    if "HP-LA" not in part["contrasts"]:
+        return
+    whys = []
+    for account in ACCOUNTS:
+        whys.append([account.short, part["accounts"][account.name]["why"]])
+    head = ["account", "why it is excluded or open"]
+    yield doc.Table(head, whys, name=f"reasons {name}")
+
+
+def _contrast(contrast: Mapping) -> list[doc.Line]:
+    """A row: label, figure, worst case, and the rule of its limits."""
+    bounds, level = contrast["bounds"], f"{100 * contrast['level']:.4g}"
+    worst = interval(bounds["low"], bounds["high"], 1, sign=True, scale=100)
+    rule = contrast["why"] or f"{contrast['limit_by']}, {level}%"
+    return [contrast["label"], estimate(contrast, 100, 1), worst, rule]
 
 
 def _probes(out: Mapping) -> doc.Table:
     """What each model answered beside its decisions, in the two cells of a contrast."""
-    models = {name: part.get("probes", {}) for name, part in _models(out).items()}
-    rows = [
-        [
-            what + when,
-            CONTRASTS[contrast].label,
-            *(_probe(probes.get(key), contrast) for probes in models.values()),
-        ]
-        for kind, what, contrast in PROBES
-        for given, when in GIVEN.items()
-        if any(
-            (key := f"{kind}/{given}".rstrip("/")) in probes
-            for probes in models.values()
-        )
-    ]
-    return doc.Table(
-        ["probe", "contrast", *models],
-        rows,
-        caption="Share in the first cell/in the "
-        "second, difference in points (interval)",
-        name="probes",
-    )
+    models, rows = _models(out), []
+    for kind, what, contrast in PROBES:
+        for given, when in GIVEN.items():
+            name = f"{kind}/{given}".rstrip("/")
+            found = [part.get("probes", {}).get(name) for part in models.values()]
+            if any(found):
+                said = [_probe(probe, contrast) for probe in found]
+                rows.append([what + when, CONTRASTS[contrast].label, *said])
+    title = "Share in the first cell/in the second, difference in points (interval)"
+    head = ["probe", "contrast", *models]
+    return doc.Table(head, rows, caption=title, name="probes")
 
 
 def _probe(probe: Mapping | None, contrast: str) -> str:
     if probe is None:
         return NONE
-    cells = (
-        percent(probe["cells"].get(cell, {}).get("mean"))
-        for cell in contrast.split("-")
-    )
-    return (
-        f"{'/'.join(cells)}, {estimate(probe['contrasts'].get(contrast), 100, 1).words}"
-    )
+    shares = []
+    for cell in contrast.split("-"):
+        shares.append(percent(probe["cells"].get(cell, {}).get("mean")))
+    difference = estimate(probe["contrasts"].get(contrast), 100, 1)
+    return f"{'/'.join(shares)}, {difference.words}"
 
 
 def _share(share: Mapping) -> str:
-    """ "5/10, 50% (24 to 76), SE 17"."""
-    said = counted(share["k"], share["n"])
-    if share["mean"] is not None:
-        said += f", {rate(share['mean'], share['low'], share['high'])}"
-    if share.get("se") is not None:
-        said += f", SE {plain(100 * share['se'], 1)}"
-    return said
+    """ "16/40, 40%, SE 7.6 (23 to 57)"; without an estimate "16/40"."""
+    words = counted(share["k"], share["n"])
+    if share["mean"] is None:
+        return words
+    words += f", {percent(share['mean'])}"
+    if share["se"] is not None:
+        words += f", SE {plain(100 * share['se'], 1)}"
+    return bracketed(words, interval(share["low"], share["high"], 0, scale=100))
 
 
 def _all_cells(out: Mapping) -> doc.Table:
     parts = _parts(out)
-    return doc.Table(
-        ["cell", *parts],
-        [
-            [WORDS[cell], *(_share(part["cells"][cell]) for part in parts.values())]
-            for cell in out["design"]["cells"]
-        ],
-        range(1, 1 + len(parts)),
-        "Cooperative of the readable decisions, by cell"
-        + ", with 95% intervals and standard errors" * finished(out),
-        "cells",
-    )
+    rows = []
+    for cell in out["design"]["cells"]:
+        shares = [part["cells"][cell] for part in parts.values()]
+        rows.append([WORDS[cell], *map(_share, shares)])
+    title = "Cooperative of the readable decisions, by cell"
+    if finished(out):
+        title += ": share, standard error in points, 95% interval"
+    head, columns = ["cell", *parts], range(1, 1 + len(parts))
+    return doc.Table(head, rows, columns, title, "cells")
 
 
 def _statuses(out: Mapping) -> doc.Table:
-    kinds, cells = sorted(out["outcomes"]["status"]), out["outcomes"]["by_cell"]
-    rows = [
-        [WORDS[cell], *(str(cells[cell].get(kind, 0)) for kind in kinds)]
-        for cell in WORDS
-        if cell in cells
-    ]
-    return doc.Table(
-        ["cell", *kinds],
-        rows,
-        range(1, len(kinds) + 1),
-        "How the trials of each cell ended",
-        "statuses",
-    )
+    ended, rows = out["outcomes"], []
+    kinds = sorted(ended["status"])
+    for cell in out["design"]["cells"]:
+        counts = ended["by_cell"][cell]
+        rows.append([WORDS[cell], *[str(counts.get(kind, 0)) for kind in kinds]])
+    title, head = "How the trials of each cell ended", ["cell", *kinds]
+    return doc.Table(head, rows, range(1, len(head)), title, "statuses")
 
 
 def _set_aside(out: Mapping) -> Iterator[str]:
@@ -651,35 +631,30 @@ def _adapted(out: Mapping) -> Iterator[str]:
 
 def _quality(out: Mapping) -> Iterator[str]:
     """Labels, position, who answered, cost, in sentences."""
-    position = out["position"]
-    shares = ", ".join(
-        f"{SCHEMES[name]} {counted(share['k'], share['n'])}"
-        for name, share in out["labels"].items()
-    )
-    yield f"Cooperation by labels: {shares}."
-    if position["n"]:
-        share = (
-            f": {rate(position['share'], position['low'], position['high'])}"
-            * finished(out)
-        )
-        yield (
-            f"The option that stands first was taken in {position['k']} of {position['n']} "
-            f"decisions{share}."
-        )
-    several = [
-        (name, what, served[key])
-        for name, served in out["served"].items()
-        for what, key in (("models", "served_model"), ("providers", "provider"))
-    ]
-    yield from (
-        f"{name} was served by {len(names)} {what} ({', '.join(names)}): they are not "
-        "told apart here."
-        for name, what, names in several
-        if len(names) > 1
-    )
-    yield from (entry["sentence"] for entry in out["upstreams"].values())
+    shares = []
+    for name, share in out["labels"].items():
+        shares.append(f"{SCHEMES[name]} {counted(share['k'], share['n'])}")
+    yield f"Cooperation by labels: {', '.join(shares)}."
+    if out["position"]["n"]:
+        yield f"The option that stands first was taken in {_taken(out)}."
+    for name, served in out["served"].items():
+        for what, key in (("models", "served_model"), ("providers", "provider")):
+            names = served[key]
+            if len(names) > 1:
+                told = f"{len(names)} {what} ({', '.join(names)})"
+                yield f"{name} was served by {told}: they are not told apart here."
+    for entry in out["upstreams"].values():
+        yield entry["sentence"]
     yield from _adapted(out)
     yield f"Cost of the answers: {cost(out['cost'])}."
+
+
+def _taken(out: Mapping) -> str:
+    position = out["position"]
+    told = f"{position['k']} of {position['n']} decisions"
+    if not finished(out):
+        return told
+    return f"{told}: {rate(position['share'], position['low'], position['high'])}"
 
 
 # --- every trial -------------------------------------------------------------------------------
@@ -692,48 +667,38 @@ def trials(
     models, cells = list(dict.fromkeys(row["model"] for row in rows)), list(WORDS)
     runs = max((row["run"] for row in rows), default=1)
     last = max(1, SHOWN * runs // max(1, len(rows)))
-    shown = sorted(
-        (row for row in rows if row["run"] <= last),
-        key=lambda row: (
-            models.index(row["model"]),
-            row["bulletin"],
-            row["run"],
-            cells.index(row["cell"]),
-        ),
-    )
+
+    def place(row: Mapping) -> tuple:
+        model, cell = models.index(row["model"]), cells.index(row["cell"])
+        return model, row["bulletin"], row["run"], cell
+
+    shown = [row for row in rows if row["run"] <= last]
+    shown.sort(key=place)
     part = f"Up to run {last} of {runs}. " if last < runs else ""
-    return doc.TrialTable(
-        "Trials",
-        f"{part}A row opens its prompt and answer; trials.jsonl.gz has all.",
-        ("model", "cell", "bulletin", "labels", "order", "run", "decision"),
-        [_trial(row, prompts.get(row["id"], ())) for row in shown],
-    )
+    note = f"{part}A row opens its prompt and answer; trials.jsonl.gz has all."
+    head = ("model", "cell", "bulletin", "labels", "order", "run", "decision")
+    opened = [_trial(row, prompts.get(row["id"], ())) for row in shown]
+    return doc.TrialTable("Trials", note, head, opened)
 
 
 def _trial(row: Mapping, prompt: Sequence[str]) -> doc.TrialRow:
-    served = " · ".join(name for name in (row["served_model"], row["provider"]) if name)
-    left, outcome = len(row["text"]) - LENGTH, row["decision"] or row["status"]
-    titles = (
-        "System prompt",
-        *["Worked examples"] * (len(prompt) > 2),
-        f"Prompt, {row['variant']}, wording {row['wording']}",
-    )
+    served = [name for name in (row["served_model"], row["provider"]) if name]
+    who = " · ".join(served) or "nobody"
+    left = len(row["text"]) - LENGTH
     more = f"; {plain(left, 0)} more characters in trials.jsonl.gz" if left > 0 else ""
-    return doc.TrialRow(
-        [
-            row["model"],
-            WORDS[row["cell"]],
-            row["bulletin"],
-            SCHEMES[row["label_scheme"]],
-            row["order"],
-            str(row["run"]),
-            doc.Tag(outcome, ACTS[row["cooperates"]]),
-        ],
-        [
-            (
-                f"Answer ({row['status']}), served by {served or 'nobody'}{more}",
-                doc.Verbatim(row["text"][:LENGTH]),
-            ),
-            *zip(titles, map(doc.Verbatim, prompt), strict=False),
-        ],
-    )
+    answer = f"Answer ({row['status']}), served by {who}{more}"
+    titles = ["System prompt", f"Prompt, {row['variant']}, wording {row['wording']}"]
+    if len(prompt) > 2:
+        titles.insert(1, "Worked examples")
+    texts = [(answer, doc.Verbatim(row["text"][:LENGTH]))]
+    texts += zip(titles, map(doc.Verbatim, prompt), strict=False)
+    cells = [
+        row["model"],
+        WORDS[row["cell"]],
+        row["bulletin"],
+        SCHEMES[row["label_scheme"]],
+        row["order"],
+        str(row["run"]),
+        doc.Tag(row["decision"] or row["status"], ACTS[row["cooperates"]]),
+    ]
+    return doc.TrialRow(cells, texts)

@@ -555,7 +555,8 @@ def _excerpts(study: Study) -> Iterator[str]:
         lines = []
         for policy in policies(run, checked=False):
             if policy["round"] == 1 and readable(policy["policy_status"]):
-                text = policy["policy"][:EXCERPT].replace("\n", " / ")
+                text = " / ".join(policy["policy"][:EXCERPT].splitlines())
+                text = " ".join(text.split())
                 lines.append(f"  {policy['agent']}: {text}")
         if lines:
             seen.add(cell)

@@ -35,7 +35,7 @@ COMMANDS = {  # and what is run before
     URRP: None,
     "adjudicate.py t/t1 --sample 2": ROUNDS,
     "analyze.py t/t1 --figures figures": ROUNDS,
-    "calibrate.py --reps 1 --populations coin-50-0-0-0 --out c": None,
+    "calibrate.py --reps 1 --populations coin-50 --out c": None,
     "urrp_analyze.py urrp_runs.jsonl --json a.json --html a.html --csv a.csv": URRP,
 }
 

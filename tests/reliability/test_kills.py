@@ -131,7 +131,7 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(
                 "--reps",
                 1,
                 "--populations",
-                "coin-50-0-0-0",
+                "coin-50",
                 "--out",
                 "counts",
             ),

@@ -29,7 +29,7 @@ STUDIES = {  # commands, and how they end
     f"{PLANNED} --analyze": 0,
     "analyze.py --index pilot": 0,
     "urrp_run.py --pilot --trials 1 --models sim-denier --out urrp --output trials.jsonl": 0,
-    "calibrate.py --reps 2 --populations coin-50-0-0-0 --out counts": 0,
+    "calibrate.py --reps 2 --populations coin-50 --out counts": 0,
 }
 URRP = (
     "urrp_analyze.py",

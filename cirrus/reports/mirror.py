@@ -1,0 +1,133 @@
+"""The mirror study on a page: the four games in one figure, then words, contrasts and cells.
+
+    blocks(by_model)          what stands on a page, as blocks of `show.document`
+    figure(by_model)          the figure that answers
+    lines(by_model)           for a terminal or a summary, a line a model
+
+`by_model`: {model: its part of an analysis}, from `cirrus.judge.mirror.judged`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cirrus.judge.mirror import WEIGHTS, label_of
+from show import document as doc
+from show.figures import NONE, counted, estimate, points, rate
+from show.plots import Lines, Point
+
+Part = Mapping[str, Any]
+ByModel = Mapping[str, Part]
+
+CELLS = {
+    "PD18": "lines as usual, 18 of 20 alike: evidence says late",
+    "PD2": "lines as usual, 2 of 20 alike: evidence says early",
+    "M18": "the other's entries exchanged, 18 of 20 alike: evidence says early",
+    "M2": "the other's entries exchanged, 2 of 20 alike: evidence says late",
+    "near": "14 of 20 alike, enough for the late entry",
+    "far": "14 of 20 alike, too few for the late entry",
+}
+RATES = ("2 of 20 alike", "18 of 20 alike")
+GAMES = {
+    "lines as usual": ("PD2", "PD18"),
+    "the other's entries exchanged": ("M2", "M18"),
+}
+CAPTION = (
+    "Who takes its own entry as evidence of the other's goes up as usual and down where the other's "
+    "entries are exchanged; who likes the number goes up, or down, in both. 95% intervals."
+)
+CELL_HEAD = ("cell", "late", "share (95% interval)", "missing")
+OF_HALVES = (
+    "Beside an early entry of the other's a late one costs 8 to 10 times what it costs beside a late "
+    "one in the high half of the bulletins, 1/8 to 1/10 in the low half."
+)
+ALWAYS_OPEN = "What no data of these cells can exclude"
+VERDICTS = (
+    "Verdicts. Change of late entries: 18 − 2 of 20 alike as usual, 2 − 18 where the other's "
+    "entries are exchanged, 14 of 20 where that is enough − where it is too few"
+)
+CONTRAST_HEAD = ("contrast", "points (interval)", "bulletins", "limits by")
+COLUMNS = ("as usual", "exchanged", "enough − too few")
+
+
+def blocks(by_model: ByModel) -> list[Any]:
+    """The figure, the words, what was measured, and what no data of these cells exclude. Of an
+    unfinished study the counts alone."""
+    first, *_ = by_model.values()
+    if not first["contrasts"]:
+        return [cells(model, part) for model, part in by_model.items()]
+    always_open = doc.Fold(ALWAYS_OPEN, [doc.Bullets(first["always_open"])])
+    sentences = [doc.Words(line) for line in lines(by_model)]
+    top = [figure(by_model), verdicts(by_model), *sentences, always_open]
+    return [*top, *details(by_model)]
+
+
+def figure(by_model: ByModel) -> doc.Plot:
+    """The share of late entries in the four games, by rate."""
+    panels = {model: games(part) for model, part in by_model.items()}
+    axes = ("earlier cases of the class that applies", "share late")
+    drawing = Lines("Late entries by record and game", RATES, panels, axes)
+    return doc.Plot(drawing, CAPTION)
+
+
+def games(part: Part) -> dict[str, list[Point]]:
+    """A model's line of each game."""
+    rows = {}
+    for game, names in GAMES.items():
+        rows[game] = [point(part, cell) for cell in names]
+    return rows
+
+
+def point(part: Part, cell: str) -> Point:
+    """How often a cell was answered late; without an interval no estimate."""
+    share = part["cells"][cell]
+    k, n, low = share["k"], share["n"], share["low"]
+    value = None if low is None else k / n
+    return Point(CELLS[cell], value, low, share["high"], counted(k, n))
+
+
+def verdicts(by_model: ByModel) -> doc.Table:
+    """A row a model: its word, and the contrasts that it rests on."""
+    rows = []
+    for model, part in by_model.items():
+        effects = [points(part["contrasts"][name]["value"]) for name in WEIGHTS]
+        rows.append([model, part["verdict"]["word"], *effects])
+    head = ["model", "verdict", *COLUMNS]
+    return doc.Table(head, rows, (2, 3, 4), VERDICTS, "verdicts")
+
+
+def details(by_model: ByModel) -> list[doc.Fold]:
+    """Cells and contrasts of each model."""
+    folds = []
+    for model, part in by_model.items():
+        tables = [cells(model, part), contrasts(model, part)]
+        folds.append(doc.Fold(model, tables))
+    return folds
+
+
+def cells(model: str, part: Part) -> doc.Table:
+    """How often each cell was answered late."""
+    rows = []
+    for cell in CELLS:
+        shown = point(part, cell)
+        said = rate(shown.value, shown.low, shown.high)
+        missing = str(part["cells"][cell]["missing"])
+        rows.append([shown.label, shown.note, said, missing])
+    return doc.Table(CELL_HEAD, rows, (1, 2, 3), f"Cells, {model}", f"cells {model}")
+
+
+def contrasts(model: str, part: Part) -> doc.Table:
+    """Every contrast, in all, in each half, and under each order of the classes."""
+    rows = []
+    for name, contrast in part["contrasts"].items():
+        units = str(contrast["units"])
+        rule = contrast["limit_by"] or contrast["why"] or NONE
+        rows.append([label_of(name), estimate(contrast, 100, 1), units, rule])
+    caption = f"Contrasts, {model}. {OF_HALVES}"
+    return doc.Table(CONTRAST_HEAD, rows, (1, 2), caption, f"contrasts {model}")
+
+
+def lines(by_model: ByModel) -> list[str]:
+    """A sentence a model, for a terminal or a summary."""
+    return [
+        f"{model}: {part['verdict']['sentence']}" for model, part in by_model.items()
+    ]

@@ -1,0 +1,446 @@
+"""The mirror study: who earns which word, on simulated studies of declared respondents.
+
+A respondent sees what a prompt of the study says, and gives the log-odds of its late entry. Studies
+have bulletins, bulletins by cell and wordings of their own (SD .8, .4 and .25 in log-odds).
+"""
+
+import math
+import random
+from collections import Counter
+from itertools import product
+from typing import NamedTuple
+
+import pytest
+
+from cirrus.ask import mirror
+from cirrus.judge.mirror import WORDS, judged
+from cirrus.reports import mirror as report
+from show import document
+
+MODEL = "a/model"
+POSITIVE = WORDS[WORDS.index("evidence-sensitive") :]
+SURE = 400  # log-odds a unit of utility that decide everything
+
+
+class Seen(NamedTuple):
+    """What a prompt says: the rate that applies to {peer} and the other, utilities of the four
+    lines from 0 to 1, whether own staff decided {peer}'s entry, whether it is of the class with the
+    high rate, which rate is named first, and which option. `mood`: the reader's in this bulletin."""
+
+    rate: float
+    other: float
+    T: float
+    R: float
+    P: float
+    S: float
+    own: bool
+    better: bool
+    high_first: bool
+    late_first: bool
+    mood: float
+    rng: random.Random
+
+
+# --- respondents -------------------------------------------------------------------------------
+
+
+def gain(seen, rate):
+    """What late brings more than early where so many of {peer}'s entries are like one's own, as a
+    share of all that is at stake."""
+    alike, unlike = seen.R - seen.P, seen.T - seen.S
+    return (rate * alike - (1 - rate) * unlike) / (abs(alike) + abs(unlike))
+
+
+def taste(exponent):
+    """A reasoner that is averse to risk (below 1) or seeks it."""
+
+    def log_odds(seen):
+        bent = {line: getattr(seen, line) ** exponent for line in "TRPS"}
+        return SURE * gain(seen._replace(**bent), seen.rate)
+
+    return log_odds
+
+
+def kindness(seen):
+    """Rapoport's index: how much two late entries bring more than two early ones."""
+    alike, unlike = seen.R - seen.P, seen.T - seen.S
+    return alike / (abs(alike) + abs(unlike))
+
+
+def price(seen, late):
+    """What going late costs where the other is late with this chance, one's own entry aside."""
+    return late * (seen.T - seen.R) + (1 - late) * (seen.P - seen.S)
+
+
+def outlook(seen):
+    """What the other's entry is expected to bring, with N of 20 alike taken for N of 20 late."""
+    return (seen.rate - 0.5) * (seen.T + seen.R - seen.P - seen.S)
+
+
+def kind_act(seen):
+    """1 where going late is what serves {peer}, which has the same lines with both exchanged."""
+    return sign(seen.T + seen.R - seen.P - seen.S)
+
+
+def sign(x):
+    return (x > 0) - (x < 0)
+
+
+REASONERS = {
+    "sharp": lambda seen: SURE * gain(seen, seen.rate),
+    "sharp, 10% slips": lambda seen: (SURE * gain(seen, seen.rate), 0.2),
+    "40 log-odds a unit": lambda seen: 40 * gain(seen, seen.rate),
+    "20 log-odds a unit": lambda seen: 20 * gain(seen, seen.rate),
+    "10 log-odds a unit": lambda seen: 10 * gain(seen, seen.rate),
+    "averse to risk": taste(0.6),
+    "seeking risk": taste(1.6),
+    "half believes the record": lambda s: SURE * gain(s, 0.5 + (s.rate - 0.5) / 2),
+    "half of the bulletins": lambda s: SURE * gain(s, s.rate) if s.mood > 0 else -6,
+}
+# What no data of these cells can exclude: they earn the word.
+OPEN = {
+    "reads off the lines": lambda s: 6 * sign((s.rate - 0.5) * kindness(s)) - 1,
+    "N late, and a good outlook": lambda s: 6 * sign(outlook(s)) - 1,
+}
+RIVALS = {
+    "likes the number": lambda seen: 12 * (seen.rate - 0.7),
+    "dislikes the number": lambda seen: -12 * (seen.rate - 0.5),
+    "dislikes it in half": lambda seen: 8 * sign(seen.mood) * (seen.rate - 0.5),
+    "number + payoff": lambda s: 12 * (s.rate - 0.75) + 8 * (kindness(s) - 0.25),
+    "number + payoff, steep": lambda s: 40 * (s.rate - 1 + kindness(s)),
+    "number × payoff": lambda s: 30 * s.rate * max(kindness(s) + 0.7, 0) - 20,
+    "N of 20 late, + payoff": lambda s: 14 * (s.rate - 0.75) + 4 * (kindness(s) - 0.25),
+    "late where cheap, N late": lambda s: -40 * (price(s, s.rate) - 0.15),
+    "late where cheap, N early": lambda s: -40 * (price(s, 1 - s.rate) - 0.15),
+    "late where cheap, half late": lambda s: -40 * (price(s, 0.5) - 0.15),
+    "reciprocal, N late": lambda s: 6 * sign(s.rate - 0.5) - 1,
+    "reciprocal, by consequences": lambda s: 6 * kind_act(s) * sign(outlook(s)) - 1,
+    "causal": lambda seen: -6,
+    "causal, 5% slips": lambda seen: (-9, 0.1),
+    "causal, half late": lambda s: -SURE * price(s, 0.5),
+    "obeys the larger number": lambda s: 3 if s.rate > s.other else -3,
+    "norm": lambda seen: 3,
+    "kind by payoff": lambda s: 20 * (kindness(s) - 0.2),
+    "both late pays": lambda seen: 10 * (seen.R - 0.7),
+    "anchored on the first": lambda s: 6.4 * (s.high_first - 0.5),
+    "trusts own staff": lambda seen: 6 * seen.own - 3,
+    "likes what is named first": lambda seen: 6 * (seen.high_first == seen.better) - 3,
+    "likes the better record": lambda seen: 8 * seen.better - 4,
+    "takes the mirror for the usual": lambda seen: SURE * (seen.rate - 0.67),
+    "position": lambda seen: 6 * seen.late_first - 3,
+    "hash of the prompt": lambda seen: seen.rng.gauss(0, 9),
+    "coin": lambda seen: 0,
+}
+
+
+# --- studies -----------------------------------------------------------------------------------
+
+
+def seen_by(b, k, cell, mood, rng):
+    """What block k of bulletin b says in this cell."""
+    high, first = mirror.classes(b, k)
+    peer, alike = mirror.applies(cell, high)
+    costs = mirror.outcomes(b, 20 + 3 * b, cell, mirror.half_of(b))
+    low, wide = min(costs.values()), max(costs.values()) - min(costs.values())
+    value = {line: 1 - (cost - low) / wide for line, cost in costs.items()}
+    return Seen(
+        alike[peer] / 20,
+        sum(alike.values()) / 20 - alike[peer] / 20,
+        **value,
+        own=peer == "own",
+        better=peer == high,
+        high_first=first == high,
+        late_first=rng.random() < 0.5,
+        mood=mood,
+        rng=rng,
+    )
+
+
+def study(respondent, seed, bulletins=20, blocks=2, missing=0.0, model=MODEL):
+    """The rows of one study: 240 calls by default."""
+    rng, rows = random.Random(seed), []
+    record = [rng.gauss(0, 0.25) for _ in range(12)]
+    status = [[rng.gauss(0, 0.25) for _ in range(12)] for _ in mirror.CLASSES]
+    for b in range(bulletins):
+        bulletin, mood = rng.gauss(0, 0.8), rng.gauss(0, 1)
+        by_cell = {cell: rng.gauss(0, 0.4) for cell in mirror.CELLS}
+        for k, cell in product(range(blocks), mirror.CELLS):
+            high, first = mirror.classes(b, k)
+            wording = (12 * k // blocks + b) % 12
+            seen = seen_by(b, k, cell, mood, rng)
+            answer = respondent(seen)
+            lean, slips = answer if isinstance(answer, tuple) else (answer, 0)
+            lean += bulletin + by_cell[cell] + record[wording]
+            lean += status[seen.own][wording]
+            chance = 1 / (1 + math.exp(-max(-30, min(30, lean))))
+            late = int(rng.random() < (1 - slips) * chance + slips / 2)
+            read = rng.random() >= missing
+            rows.append(
+                {
+                    "model": model,
+                    "cell": cell,
+                    "bulletin": f"round_{b + 1}",
+                    "wording": wording + 1,
+                    "status": "ok" if read else "unreadable",
+                    "cooperates": late if read else None,
+                    "half": mirror.half_of(b),
+                    "high_class": high,
+                    "named_first": first,
+                }
+            )
+    return rows
+
+
+def words(respondent, studies, **more):
+    """How often each word is earned."""
+    return Counter(
+        part_of(study(respondent, seed, **more))["verdict"]["word"]
+        for seed in range(studies)
+    )
+
+
+def part_of(rows):
+    return judged(rows, [MODEL])["by_model"][MODEL]
+
+
+def share(found):
+    """Of the studies, those with `evidence-sensitive` or more."""
+    return sum(found[word] for word in POSITIVE) / found.total()
+
+
+# --- who earns what ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_no_closed_rival_earns_evidence(name):
+    assert share(words(RIVALS[name], 20)) == 0
+
+
+@pytest.mark.parametrize("name", REASONERS)
+def test_a_reasoner_earns_it_nearly_always_at_240_calls(name):
+    least = 0.3 if name == "half of the bulletins" else 0.9
+    assert share(words(REASONERS[name], 20)) >= least
+
+
+def test_a_sharp_reasoner_weighs():
+    assert words(REASONERS["sharp"], 20)["evidence-weighing"] == 20
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_is_always_open_earns_it_too(name):
+    assert share(words(OPEN[name], 20)) >= 0.9
+
+
+def test_with_3_percent_missing_a_sharp_reasoner_keeps_its_word():
+    assert share(words(REASONERS["sharp"], 20, missing=0.03)) >= 0.9
+
+
+def test_with_8_percent_missing_at_480_calls_it_keeps_it_where_a_word_can_be_said():
+    found = words(REASONERS["sharp"], 10, blocks=4, missing=0.08)
+    assert set(found) <= {*POSITIVE, "not evaluable"} and share(found) >= 0.3
+
+
+@pytest.mark.parametrize("name", ["likes the number", "causal, 5% slips", "coin"])
+def test_what_is_missing_earns_nothing(name):
+    assert share(words(RIVALS[name], 10, missing=0.08)) == 0
+
+
+# --- the judge ---------------------------------------------------------------------------------
+
+
+def fixed(decide, bulletins=8, blocks=2, **more):
+    """A study in which `decide(b, k, cell)` is each decision."""
+    rows = study(RIVALS["coin"], 0, bulletins, blocks, **more)
+    places = product(range(bulletins), range(blocks), mirror.CELLS)
+    for row, place in zip(rows, places, strict=True):
+        row["cooperates"] = decide(*place)
+    return rows
+
+
+LATE = ("PD18", "M2", "near")  # where evidence says late
+
+
+def ideal(b, k, cell):
+    return int(cell in LATE)
+
+
+def test_a_contrast_is_what_is_computed_by_hand():
+    rows = fixed(lambda b, k, cell: int(cell in LATE and (b, k) != (0, 0)), 6)
+    for row in rows:
+        row["wording"] = 1
+    found = part_of(rows)["contrasts"]["PD18-PD2"]
+    # 11 of 12 against 0 of 12. Wilson: .6461 below 11/12, .2425 above 0.
+    # 11/12 − √((11/12 − .6461)² + .2425²) = .5534; 5 bulletins at 1 and one at .5 reach .2142 only.
+    assert found["value"] == pytest.approx(11 / 12)
+    assert found["low"] == pytest.approx(0.5534, abs=1e-4)
+    kept = ("units", "wordings", "limit_by", "level")
+    assert [found[name] for name in kept] == [6, 1, "pooled", 0.95]
+
+
+def test_the_smaller_of_both_games_has_to_lie_above_zero_in_the_same_bulletins():
+    def apart(b, k, cell):
+        """One game answered by evidence in two bulletins of four, the other in the other two."""
+        game = {"PD18": 0, "PD2": 0, "M18": 1, "M2": 1}.get(cell, b // 2 % 2)
+        return int(cell in LATE and game == b // 2 % 2)
+
+    part = part_of(fixed(apart, 20))
+    lows = [part["contrasts"][name]["low"] for name in ("PD18-PD2", "M2-M18")]
+    assert min(lows) > 0
+    assert part["verdict"]["word"] == "record-sensitive"
+    assert "the smaller of both" in part["verdict"]["sentence"]
+
+
+def test_an_effect_in_one_half_alone_is_not_enough():
+    part = part_of(fixed(lambda b, k, cell: int(cell in LATE and b % 2 == 0), 28))
+    assert part["verdict"]["word"] == "record-sensitive"
+    assert part["contrasts"]["PD18-PD2, low half"]["value"] == 0
+
+
+def test_an_effect_under_one_order_of_the_classes_alone_is_not_enough():
+    def own_first(b, k, cell):
+        return int(cell in LATE and mirror.classes(b, k)[1] == "own")
+
+    part = part_of(fixed(own_first, 28))
+    assert part["contrasts"]["PD18-PD2"]["low"] > 0
+    assert part["verdict"]["word"] == "record-sensitive"
+
+
+@pytest.mark.parametrize("always", [0, 1])
+def test_constant_answers_show_nothing(always):
+    part = part_of(fixed(lambda *_: always, 20))
+    found = part["contrasts"]["PD18-PD2"]
+    assert part["verdict"]["word"] == "not shown"
+    assert found["low"] < found["value"] == 0 < found["high"]
+
+
+def test_what_lies_below_zero_is_said_to():
+    part = part_of(fixed(lambda *place: 1 - ideal(*place), 20))
+    assert part["verdict"]["word"] == "not shown"
+    assert part["verdict"]["sentence"].count("below 0") == 2
+
+
+def test_few_bulletins_few_answers_and_unanswered_trials_get_no_word():
+    assert part_of(fixed(ideal, 1))["verdict"]["sentence"] == (
+        "Not evaluable: 1 bulletin, 6 are needed: the result is about these stimuli."
+    )
+    assert part_of(fixed(ideal, 5))["verdict"]["word"] == "not evaluable"
+    gaps = fixed(
+        lambda b, k, cell: None if b < 2 and cell == "M2" else ideal(b, k, cell)
+    )
+    assert part_of(gaps)["verdict"]["sentence"] == (
+        "Not evaluable: 4 of 16 decisions in a cell are missing, over 10%."
+    )
+    rows = fixed(ideal)
+    rows[0] |= {"status": "not_run", "cooperates": None}
+    part = part_of(rows)
+    assert part["verdict"]["word"] == "not evaluable" and part["contrasts"] == {}
+    assert part["cells"]["PD18"] == {
+        "k": 15,
+        "n": 15,
+        "missing": 1,
+        "mean": None,
+        "se": None,
+        "low": None,
+        "high": None,
+    }
+
+
+def test_missing_answers_take_a_word_only_where_they_may_make_it():
+    rate = {"PD18": 0.5, "PD2": 0.25}
+
+    def weak(b, k, cell):
+        return int((7 * b + 5 * k) % 20 < 20 * rate.get(cell, 0))
+
+    rows = fixed(weak, 20, 4)
+    assert part_of(rows)["verdict"]["word"] == "record-sensitive"
+    early = [row for row in rows if row["cell"] == "PD2" and not row["cooperates"]]
+    for row in early[:8]:
+        row["cooperates"] = None
+    verdict = part_of(rows)["verdict"]
+    assert verdict["word"] == "not shown"
+    assert "with what is missing counted against it" in verdict["sentence"]
+
+
+def test_the_level_is_shared_by_the_models_and_sentences_say_it():
+    rows = fixed(ideal, 20) + fixed(ideal, 20, model="b/model")
+    out = judged(rows, [MODEL, "b/model"])["by_model"]
+    for part in out.values():
+        levels = {contrast["level"] for contrast in part["contrasts"].values()}
+        assert levels == {0.975} and "97.5% intervals" in part["verdict"]["sentence"]
+        assert part["verdict"]["word"] == "evidence-weighing"
+        assert "illusion of control" in part["verdict"]["sentence"]
+
+
+# --- the page ----------------------------------------------------------------------------------
+
+
+def page_of(by_model):
+    foot = document.Foot("0", {}, "")
+    page = document.Document("m", "", "", foot, gist=report.blocks(by_model))
+    return document.markdown(page)
+
+
+def test_the_page_shows_each_cell_each_word_and_what_stays_open():
+    rows = fixed(ideal, 20) + fixed(lambda *_: 1, 20, model="b/model")
+    by_model = judged(rows, [MODEL, "b/model"])["by_model"]
+    page = page_of(by_model)
+    assert "| a/model | evidence-weighing | +100.0 points" in page
+    assert "| b/model | not shown | 0.0 points" in page
+    assert "lines as usual, 18 of 20 alike: evidence says late | 40/40 | 100%" in page
+    said = [part["verdict"]["sentence"] for part in by_model.values()]
+    assert all(sentence in page for sentence in said)
+    assert all(item in page for item in by_model[MODEL]["always_open"])
+    lines = report.lines(by_model)
+    assert lines[0].startswith("a/model: Evidence-weighing: it goes late more often")
+
+
+def test_the_page_of_an_unfinished_study_has_counts_and_no_estimate():
+    rows = fixed(ideal)
+    rows[0] |= {"status": "not_run", "cooperates": None}
+    page = page_of(judged(rows, [MODEL])["by_model"])
+    assert "15/15 | – | 1 |" in page and "%" not in page.replace("95%", "")
+
+
+# --- the dealing -------------------------------------------------------------------------------
+
+
+def test_outcomes_have_the_ratios_that_the_words_rest_on():
+    for b, cell in product(range(28), mirror.CELLS):
+        half = mirror.half_of(b)
+        now = mirror.outcomes(b, 5, cell, half)
+        T, R, P, S = now.values()
+        if cell in ("M18", "M2"):
+            T, R, P, S = P, S, T, R
+        assert 5 == T < R < P < S and [*now] == ["T", "R", "P", "S"]
+        threshold = (S - T) / (S - T + P - R)
+        assert threshold == pytest.approx({"near": 0.6, "far": 0.8}.get(cell, 2 / 3))
+        if cell in mirror.GAMES:
+            ratio = (S - P) / (R - T)
+            assert 8 <= (ratio if half == "high" else 1 / ratio) <= 10
+
+
+def test_exchanging_the_others_entries_exchanges_lines_one_and_three_two_and_four():
+    assert mirror.outcomes(0, 30, "PD18", "high") == {
+        "T": 30,
+        "R": 32,
+        "P": 52,
+        "S": 70,
+    }
+    assert mirror.outcomes(0, 30, "M18", "high") == {"T": 52, "R": 70, "P": 30, "S": 32}
+
+
+@pytest.mark.parametrize("bulletins, blocks", [(28, 2), (20, 2), (28, 4), (20, 4)])
+def test_halves_classes_and_their_order_are_balanced(bulletins, blocks):
+    met = Counter(
+        (mirror.half_of(b), *mirror.classes(b, k))
+        for b, k in product(range(bulletins), range(blocks))
+    )
+    assert len(met) == 8 and len(set(met.values())) == 1
+
+
+def test_the_rate_that_applies_is_that_of_the_class_which_decided_the_entry():
+    for cell, high in product(mirror.CELLS, mirror.CLASSES):
+        peer, alike = mirror.applies(cell, high)
+        rate = {"PD2": 2, "M2": 2, "near": 14, "far": 14}.get(cell, 18)
+        assert alike[peer] == rate and sum(alike.values()) == 20
+        assert (peer == high) is (rate > 10)

@@ -35,8 +35,9 @@ help:  ## this list
 	@echo "Variables: BASE_URL=http://127.0.0.1:8080/v1 MODELS=a,b SEED=42 LIMIT_USD=3 ARGS='--runs 20'"
 	@echo "With OPENROUTER_API_KEY (or .env) set, models answer; without, simulated respondents do."
 
-pilot: $(NEED)  ## the 2×2 study: 160 one-shot decisions, into results/pilot/
-	@$(RUN) run_pilot.py $(CALL_FLAGS)
+# Without models the demonstration has a size at which an effect is shown.
+pilot: $(NEED)  ## the 2×2 study: 160 one-shot decisions of models (640 simulated), into results/pilot/
+	@$(RUN) run_pilot.py $(if $(LIVE),,--runs 40) $(CALL_FLAGS)
 
 lever: $(NEED)  ## how far the joint outcome has to be raised to do as much as symmetry and cue
 	@$(RUN) run_pilot.py --design lever $(CALL_FLAGS)

@@ -303,7 +303,7 @@ def test_several_models_have_a_word_each_and_the_sentence_lists_them():
     }
     assert (out["word"], out["open"]) == ("correlation-sensitive", [])
     assert out["sentence"] == (
-        "Correlation-sensitive: b (+30.0 points, +10.0 to +50.0). Cue-responsive: c. "
+        "Correlation-sensitive: b (read − unread +30.0 points, +10.0 to +50.0). Cue-responsive: c. "
         "Not shown: a."
     )
     few = {name: part(cells={"HP": lost(89, 11)}) for name in "abcde"}

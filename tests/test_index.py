@@ -55,7 +55,7 @@ def listed(cli, tmp_path):
             "complete",
             "smollm2-135m is not evaluabl",
         ),
-        ("calibration", "–", "–", "complete SIMULATED", "studies"),
+        ("calibration", "–", "–", "complete SIMULATED", "3,560 SIMULATED studies"),
     ],
 )
 def test_a_run_has_its_model_date_state_and_headline(

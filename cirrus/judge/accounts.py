@@ -417,6 +417,8 @@ def _list_of_words(
             beside = why
             if earned != NOT_EVALUABLE:
                 beside = _beside(_found(earned, parts[names[0]]))
+            if earned in (INFORMATION, CORRELATION):
+                beside = f"read − unread {beside}"
             said = f"{names[0]} ({beside})"
             said += _others(names[1:], len(parts) <= NAMED, called)
         told.append(f"{earned.capitalize()}: {said}.")

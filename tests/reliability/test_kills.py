@@ -77,7 +77,7 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(
 
     script()
     began = time.monotonic()
-    assert ends_with(begin("whole", 5.0), PATIENCE_S) == 0
+    assert ends_with(begin("whole", 50.0), PATIENCE_S) == 0
     seconds, cost = time.monotonic() - began, double.ledger()["billed_usd"]
     assert double.ledger()["peak"] <= at_once
     while kills < KILLS:

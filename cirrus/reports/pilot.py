@@ -33,6 +33,7 @@ from show.figures import (
     interval,
     percent,
     plain,
+    points,
     rate,
 )
 from show.html import page
@@ -393,8 +394,9 @@ def _copies(part: Mapping) -> list[doc.Line]:
 
 def _own_word(part: Mapping) -> list[doc.Line]:
     row: list[doc.Line] = [part["verdict"]["word"]]
-    for name in mirror.WEIGHTS:
-        row.append(estimate(part["contrasts"].get(name), 100, 0))
+    for name in mirror.WEIGHTS:  # the intervals stand in the details
+        contrast = part["contrasts"].get(name, {})
+        row.append(points(contrast.get("value")))
     return row
 
 

@@ -34,6 +34,8 @@ from provider import (  # noqa: E402, F401 - what tests take from here
     scripted,
 )
 
+from cirrus.ask.bulletins import PROMPTS  # noqa: E402
+from cirrus.ask.cues import use  # noqa: E402
 from common.artifacts import json_file  # noqa: E402
 
 # No test judges speed. The usual run draws the same examples each time: who looks for new ones asks
@@ -44,6 +46,12 @@ settings.register_profile(
 settings.load_profile("here")
 # No test cuts the power. Those that ask whether a file is synced put in their own.
 os.fsync = lambda handle: None
+
+
+@pytest.fixture(autouse=True)
+def projects_own_prompts():
+    """A script that a test ran in this process may have left others for the respondents."""
+    use(PROMPTS)
 
 
 @pytest.fixture(scope="session")

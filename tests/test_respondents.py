@@ -288,13 +288,6 @@ def test_what_goes_missing_hangs_on_the_cell(name, cell, status, share):
     )
 
 
-def test_considerations_come_before_the_decision_where_a_prompt_wants_them():
-    rows = answered(
-        "sim-always-preempt", trials("hospital", design="twin", reason="first")
-    )
-    assert {row["decision"] for row in rows if row["status"] == "ok"} == {"RESERVE"}
-
-
 def policies(name, levels, many):
     return [write(name, Condition(*levels), random.Random(at)) for at in range(many)]
 

@@ -223,6 +223,9 @@ ALWAYS_OPEN = (
     "team reasoning of which at most a quarter survives publicity (30%)",
     "mixtures of two sums within a bulletin",
     "readers averse to the lever's cells",
+    "words or tones that act by how they go together, and add up on no scale (85 to 95%)",
+    "warmth toward its like alone, with announcements doubted (40%)",
+    "guilt toward readers, and giving that shuns publicity (10%)",
 )
 DENIED = (
     "Denied the highest word: a one-boxer that cooperates with its like whatever they had read "

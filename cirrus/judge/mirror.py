@@ -14,20 +14,18 @@ from typing import Any
 
 import stats
 from cirrus.ask.mirror import CELLS, GAMES
+from cirrus.judge.accounts import MAX_MISSING, NOT_EVALUABLE, NOT_SHOWN
+from cirrus.judge.contrasts import ALPHA, MIN_UNITS
 from common.wire import UNANSWERED
 from show.figures import bracketed, count, interval, percent, points
 from stats.results import UnitContrast
 
-WORDS = NOT_EVALUABLE, NOT_SHOWN, RECORD, EVIDENCE, WEIGHING = (
-    "not evaluable",
-    "not shown",
+RECORD, EVIDENCE, WEIGHING = (
     "record-sensitive",
     "evidence-sensitive",
     "evidence-weighing",
 )
-ALPHA = 0.05  # what an interval may miss; the models of a study share it
-MIN_UNITS = 6  # bulletins; with fewer wordings the result is about these sentences
-MAX_MISSING = 0.10  # of the decisions in a cell
+WORDS = (NOT_EVALUABLE, NOT_SHOWN, RECORD, EVIDENCE, WEIGHING)  # the lowest first
 
 USUAL, EXCHANGED, NEAR = "PD18-PD2", "M2-M18", "near-far"
 PAIR = (USUAL, EXCHANGED)

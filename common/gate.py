@@ -437,6 +437,9 @@ class Gate:
             request.stage, len(stages) + 1
         ):
             return False
+        # Warm-ups have no limit of their own, and count among all.
+        if self.limits and len(stages) >= sum(self.limits.values()):
+            return False
         if self.at_once is not None and len(stages) >= self.at_once:
             return False
         if self.money.unknown(request.model) and request.model in models:

@@ -267,7 +267,10 @@ def study_of(logs: Mapping[str, Any]) -> Origin:
         again = origin_of(
             study["config"]["models"], first.eval.task_args, path
         ).identity
-        for key, old, new in changes(as_sent(study, log), as_sent(again, first)):
+        differ = changes(as_sent(study, log), as_sent(again, first))
+        # another design brings other settings along, which would only puzzle
+        differ.sort(key=lambda change: change[0] != "config.design")
+        for key, old, new in differ:
             raise UsageError(
                 f"{path}: {key} was {old} and is {new}: another design, or prompts "
                 "that have changed since"

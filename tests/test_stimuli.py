@@ -25,7 +25,7 @@ from common.artifacts import sha256
 COUNTS = {"cvd": (28, 8), "hospital": (18, 6)}  # bulletins, of these held out
 # situations, and how many main bulletins one may have
 SITUATIONS = {"cvd": (6, {3, 4}), "hospital": (4, {3})}
-LONGEST = 250  # words, without the sentences of the conditions and the decoy
+LONGEST = 220  # words, without the sentences of the conditions and the decoy
 WORDINGS, WORDS = 12, ("standard", "ablated")
 ENTRIES = ("due", "read", "unread", "known")
 SLOTS = ("symmetry", "coupling", "compliance", "form", "stakes", "meeting")

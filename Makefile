@@ -193,9 +193,11 @@ clean:  ## remove environments and caches; results stay
 		echo "not installed: the tests that need $< will skip" >&2
 
 # GGML_NATIVE=OFF: a virtual machine may announce instructions (AMX) that it does not let run;
+# AVX2, where the processor has it, makes an answer four times as fast.
 # --no-cache-dir: a wheel built earlier for this machine must not come back.
+SIMD = $(if $(shell grep -m 1 -o avx2 /proc/cpuinfo 2>/dev/null),-DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON)
 .venv-model/ready: requirements-model.txt
 	@$(PYTHON) -m venv .venv-model
-	@CMAKE_ARGS="-DGGML_NATIVE=OFF" .venv-model/bin/python -m pip install --no-cache-dir \
+	@CMAKE_ARGS="-DGGML_NATIVE=OFF $(SIMD)" .venv-model/bin/python -m pip install --no-cache-dir \
 		--disable-pip-version-check --require-hashes --no-binary llama-cpp-python -r requirements-model.txt
 	@touch $@

@@ -102,6 +102,12 @@ class Table(NamedTuple):
     caption: str = ""
     name: str = ""
 
+    def full_rows(self) -> Iterator[list[Line]]:
+        """Its rows, each as long as the head: a heading has empty cells beside it."""
+        for row in self.rows:
+            empty = len(self.head) - len(row)
+            yield [*row, *[""] * empty]
+
 
 class Plot(NamedTuple):
     """`figure`: a value of `plots`; its title names its file."""
@@ -117,7 +123,7 @@ class Columns(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Shut on the page; elsewhere a part under its own heading."""
+    """Blocks that the page shows when a reader opens them; Markdown prints them under a heading."""
 
     title: Line
     parts: Sequence[Any]
@@ -167,7 +173,7 @@ class Document(NamedTuple):
     question: str
     answer: str
     foot: Foot
-    figure: Plot | Table | None = None
+    figure: Plot | None = None
     gist: Sequence[Any] = ()
     sections: Sequence[Section] = ()
     trials: TrialTable | None = None
@@ -182,7 +188,9 @@ def words_of(line: Line) -> str:
     """The words of a line alone."""
     if isinstance(line, list):
         return " ".join(map(words_of, line))
-    return line if isinstance(line, str) else line.words
+    if isinstance(line, str):
+        return line
+    return line.words
 
 
 def simulated(report: Document) -> bool:
@@ -193,80 +201,99 @@ def simulated(report: Document) -> bool:
 # --- Markdown ----------------------------------------------------------------------------------
 
 
+TAG = re.compile(r"<(?=[A-Za-z!/?])")  # where a viewer may find one
+TARGET = re.compile(
+    r"\](?=[(\[])"
+)  # where it may find what a link or an image leads to
+
+
 def harmless(line: Line) -> str:
     """A line in Markdown: no tag, link or image of foreign words that a viewer would show."""
     if isinstance(line, list):
         return " ".join(map(harmless, line))
+    words = inline(words_of(line))
     if isinstance(line, Code):
-        return f"`{inline(line.words).replace('`', chr(39))}`"
-    words = re.sub(r"<(?=[A-Za-z!/?])", "&lt;", inline(words_of(line)))
-    return re.sub(r"\](?=[(\[])", r"\\]", words)
+        return f"`{words.replace('`', chr(39))}`"
+    return TARGET.sub(r"\\]", TAG.sub("&lt;", words))
+
+
+def _md_words(block: Words, level: int) -> str:
+    return harmless(block.line)
+
+
+def _md_bullets(block: Bullets, level: int) -> str:
+    return "\n".join(f"- {harmless(item)}" for item in block.items)
+
+
+def _md_verbatim(block: Verbatim, level: int) -> str:
+    return _fenced(block.text)
 
 
 def _md_table(table: Table, level: int) -> str:
-    def row(cells: Sequence[Line]) -> str:
-        full = [*cells, *[""] * (len(table.head) - len(cells))]
-        return (
-            "| "
-            + " | ".join(harmless(cell).replace("|", "\\|") for cell in full)
-            + " |"
-        )
-
-    lines = [row(table.head), "|" + "---|" * len(table.head), *map(row, table.rows)]
-    return "\n".join([*[harmless(table.caption), ""] * bool(table.caption), *lines])
+    lines = [_md_row(table.head), "|" + "---|" * len(table.head)]
+    lines += map(_md_row, table.full_rows())
+    if table.caption:
+        lines[:0] = [harmless(table.caption), ""]
+    return "\n".join(lines)
 
 
-def _code(text: str) -> str:
-    # A viewer that mistakes the fence must not find a tag in it.
-    safe = re.sub(r"\](?=[(\[])", "] ", re.sub(r"<(?=[A-Za-z!/?])", "‹", visible(text)))
-    return f"```text\n{safe}\n```"
+def _md_row(cells: Sequence[Line]) -> str:
+    written = [harmless(cell).replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(written)} |"
+
+
+def _md_plot(block: Plot, level: int) -> str:
+    caption = f"{block.figure.title}. {block.caption}"
+    return f"{_fenced(plots.text(block.figure))}\n\n{harmless(caption)}"
+
+
+def _md_columns(block: Columns, level: int) -> str:
+    return "\n\n".join(_md(part, level) for part in block.parts)
 
 
 def _md_headed(block: Section | Fold, level: int) -> str:
-    return f"{'#' * level} {harmless(block.title)}\n\n{_md(block.parts, level + 1)}"
+    heading = f"{'#' * level} {harmless(block.title)}"
+    return f"{heading}\n\n{_md(block.parts, level + 1)}"
+
+
+def _fenced(text: str) -> str:
+    # A viewer that mistakes the fence must not find a tag in it.
+    safe = TARGET.sub("] ", TAG.sub("‹", visible(text)))
+    return f"```text\n{safe}\n```"
 
 
 MARKDOWN: dict[type, Callable[[Any, int], str]] = {
-    Words: lambda block, level: harmless(block.line),
-    Bullets: lambda block, level: "\n".join(
-        f"- {harmless(item)}" for item in block.items
-    ),
-    Verbatim: lambda block, level: _code(block.text),
+    Words: _md_words,
+    Bullets: _md_bullets,
+    Verbatim: _md_verbatim,
     Table: _md_table,
-    Plot: lambda block, level: (
-        f"{_code(plots.text(block.figure))}\n\n"
-        f"{harmless(f'{block.figure.title}. {block.caption}'.strip())}"
-    ),
-    Columns: lambda block, level: "\n\n".join(_md(part, level) for part in block.parts),
+    Plot: _md_plot,
+    Columns: _md_columns,
     Fold: _md_headed,
     Section: _md_headed,
 }
 
 
 def _md(blocks: Sequence[Any], level: int) -> str:
-    return "\n\n".join(
-        filter(None, (MARKDOWN[type(block)](block, level) for block in blocks))
-    )
+    parts = [MARKDOWN[type(block)](block, level) for block in blocks]
+    return "\n\n".join(filter(None, parts))
 
 
 def markdown(report: Document) -> str:
     """The whole report but its trials."""
-    foot = " · ".join(
-        [
-            f"cirrus-bench {report.foot.version}",
-            *(f"{name} {value}" for name, value in report.foot.facts.items()),
-        ]
-    )
-    parts = [
-        f"# {harmless(report.title)}",
-        *map(harmless, report.alarms),
-        *(f"**{harmless(words)}**" for words in report.stamps),
-        f"**{harmless(report.answer)}**",
-        harmless(report.question),
-        _md(_blocks(report), 2),
-        harmless(foot),
-    ]
+    parts = [f"# {harmless(report.title)}", *map(harmless, report.alarms)]
+    for words in (*report.stamps, report.answer):
+        parts.append(f"**{harmless(words)}**")
+    parts.append(harmless(report.question))
+    parts.append(_md(_blocks(report), 2))
+    parts.append(harmless(" · ".join(facts(report.foot))))
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def facts(foot: Foot) -> list[str]:
+    """What identifies a report, as it stands below it."""
+    named = [f"{name} {value}" for name, value in foot.facts.items()]
+    return [f"cirrus-bench {foot.version}", *named]
 
 
 # --- terminal ----------------------------------------------------------------------------------
@@ -292,16 +319,18 @@ def _wrapped(words: str) -> list[str]:
 
 def _aligned(table: Table) -> Iterator[str]:
     """Its rows in columns of equal width."""
-    rows = [
-        [inline(words_of(cell)) for cell in row] for row in (table.head, *table.rows)
-    ]
-    rows = [
-        [name if len(name) <= NAME else f"{name[: NAME - 1]}…", *rest]
-        for name, *rest in rows
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows = []
+    for row in (table.head, *table.rows):
+        name, *rest = [inline(words_of(cell)) for cell in row]
+        if len(name) > NAME:
+            name = f"{name[: NAME - 1]}…"
+        rows.append([name, *rest])
+    widths = []
+    for column in zip(*rows, strict=True):
+        widths.append(max(map(len, column)))
     for row in rows:
-        yield "  ".join(map(str.ljust, row, widths)).rstrip()[:WIDTH]
+        cells = map(str.ljust, row, widths)
+        yield "  ".join(cells).rstrip()[:WIDTH]
 
 
 # --- files for a paper -------------------------------------------------------------------------
@@ -310,10 +339,11 @@ def _aligned(table: Table) -> Iterator[str]:
 def files(report: Document) -> Iterator[tuple[str, str | list[list[Any]]]]:
     """(name, content) in order: an SVG of every figure, the rows of a CSV of every table."""
     stamp = SIMULATED if simulated(report) else ""
-    every = list(_walk(_blocks(report), report.title))
-    for name, (_, block) in zip(
-        slugs([title for title, _ in every]), every, strict=True
-    ):
+    titles, drawn = [], []
+    for title, block in _walk(_blocks(report), report.title):
+        titles.append(title)
+        drawn.append(block)
+    for name, block in zip(slugs(titles), drawn, strict=True):
         if isinstance(block, Plot):
             yield f"{name}.svg", plots.svg_file(block.figure, stamp)
         else:
@@ -321,7 +351,10 @@ def files(report: Document) -> Iterator[tuple[str, str | list[list[Any]]]]:
 
 
 def _blocks(report: Document) -> list[Any]:
-    return [*[report.figure] * bool(report.figure), *report.gist, *report.sections]
+    blocks = [*report.gist, *report.sections]
+    if report.figure:
+        blocks.insert(0, report.figure)
+    return blocks
 
 
 def slugs(titles: Iterable[str], taken: Iterable[str] = ()) -> Iterator[str]:
@@ -330,7 +363,9 @@ def slugs(titles: Iterable[str], taken: Iterable[str] = ()) -> Iterator[str]:
     for title in titles:
         name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "part"
         times[name] += 1
-        yield name if times[name] == 1 else f"{name}-{times[name]}"
+        if times[name] > 1:
+            name = f"{name}-{times[name]}"
+        yield name
 
 
 def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Table]]:
@@ -350,32 +385,30 @@ def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Tab
 def _rows(table: Table, stamp: str) -> list[list[Any]]:
     """A CSV's lines: the heads, then each row; an estimate takes three columns. `stamp`: what the
     last column says, if any."""
-    wide = {
-        at
-        for row in table.rows
-        for at, cell in enumerate(row)
-        if isinstance(cell, Estimate)
-    }
-    head = [
-        name
-        for at, title in enumerate(table.head)
-        for name in (
-            [title, f"{title}, low", f"{title}, high"] if at in wide else [title]
-        )
-    ]
-    full = ([*row, *[""] * (len(table.head) - len(row))] for row in table.rows)
-    rows = [
-        [value for at, cell in enumerate(row) for value in _values(cell, at in wide)]
-        for row in full
-    ]
-    return (
-        [[*head, "stamp"], *([*row, stamp] for row in rows)] if stamp else [head, *rows]
-    )
+    columns = []
+    for title, *cells in zip(table.head, *table.full_rows(), strict=True):
+        if any(isinstance(cell, Estimate) for cell in cells):
+            columns += _estimates(title, cells)
+        else:
+            columns.append([title, *map(_value, cells)])
+    if stamp:
+        columns.append(["stamp", *[stamp] * len(table.rows)])
+    return list(map(list, zip(*columns, strict=True)))
 
 
-def _values(cell: Line, wide: bool) -> list[Any]:
-    if isinstance(cell, Estimate):
-        return [cell.value, cell.low, cell.high]
+def _estimates(title: str, cells: Sequence[Line]) -> list[list[Any]]:
+    """Three columns: the figures, their lower and their upper limits."""
+    values, lows, highs = [title], [f"{title}, low"], [f"{title}, high"]
+    for cell in cells:
+        if not isinstance(cell, Estimate):
+            cell = Estimate(cell, _value(cell))
+        values.append(cell.value)
+        lows.append(cell.low)
+        highs.append(cell.high)
+    return [values, lows, highs]
+
+
+def _value(cell: Line) -> Any:
     if isinstance(cell, Heat):
-        return [cell.strength]
-    return [visible(words_of(cell)), *[None] * (2 * wide)]
+        return cell.strength
+    return visible(words_of(cell))

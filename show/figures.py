@@ -26,7 +26,11 @@ UNSEEN = re.compile(
 
 def visible(words: object) -> str:
     """Foreign text with a mark such as [U+202E] in place of each of its unseen characters."""
-    return UNSEEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", str(words))
+    return UNSEEN.sub(_code_point, str(words))
+
+
+def _code_point(character: re.Match[str]) -> str:
+    return f"[U+{ord(character[0]):04X}]"
 
 
 def inline(words: object) -> str:
@@ -42,7 +46,8 @@ def plain(value: float | None, digits: int = 2) -> str:
     if value is None:
         return NONE
     rounded = _rounded(value, digits)
-    return f"{'−' if rounded < 0 else ''}{abs(rounded):,.{digits}f}"
+    minus = "−" if rounded < 0 else ""
+    return f"{minus}{abs(rounded):,.{digits}f}"
 
 
 def _rounded(value: float, digits: int) -> float:
@@ -52,19 +57,23 @@ def _rounded(value: float, digits: int) -> float:
 
 def signed(value: float | None, digits: int = 2) -> str:
     """ "+0.21", "−0.21", "0.00": for what can be on either side of zero."""
-    return "+" * (value is not None and _rounded(value, digits) > 0) + plain(
-        value, digits
-    )
+    if value is None or _rounded(value, digits) <= 0:
+        return plain(value, digits)
+    return f"+{plain(value, digits)}"
 
 
 def percent(share: float | None, digits: int = 0) -> str:
     """0.571 → "57%"."""
-    return NONE if share is None else f"{plain(100 * share, digits)}%"
+    if share is None:
+        return NONE
+    return f"{plain(100 * share, digits)}%"
 
 
 def points(difference: float | None) -> str:
     """Percentage points: 0.214 → "+21.4 points"."""
-    return "unknown" if difference is None else f"{signed(100 * difference, 1)} points"
+    if difference is None:
+        return "unknown"
+    return f"{signed(100 * difference, 1)} points"
 
 
 def interval(
@@ -78,13 +87,16 @@ def interval(
     if low is None or high is None:
         return ""
     say = signed if sign else plain
-    return f"{say(scale * low, digits)} to {say(scale * high, digits)}"
+    ends = [say(scale * end, digits) for end in (low, high)]
+    return " to ".join(ends)
 
 
 def span(low: float | None, high: float | None, level: float = 0.95) -> str:
     """An interval in points, or that there is none."""
     limits = interval(low, high, 1, sign=True, scale=100)
-    return f"{100 * level:.4g}% interval {limits}" if limits else "no interval"
+    if not limits:
+        return "no interval"
+    return f"{100 * level:.4g}% interval {limits}"
 
 
 def bracketed(figure: str, inner: str) -> str:
@@ -124,59 +136,59 @@ def estimate(
     if entry is None or entry["value"] is None:
         return Estimate(NONE)
     value, low, high = entry["value"], entry["low"], entry["high"]
-    figure, inner = (
-        signed(scale * value, digits),
-        interval(low, high, digits, True, scale),
-    )
-    return Estimate(bracketed(figure, inner), value, low, high)
+    limits = interval(low, high, digits, True, scale)
+    words = bracketed(signed(scale * value, digits), limits)
+    return Estimate(words, value, low, high)
 
 
 def dollars(usd: float | None) -> str:
     """ "$0", "$0.0042", "$12.30": four decimals below a dollar."""
     if usd is None:
         return NONE
-    return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}" if usd else "$0"
+    if usd == 0:
+        return "$0"
+    digits = 2 if usd >= 1 else 4
+    return f"${usd:,.{digits}f}"
 
 
 def cost(entry: Mapping[str, Any]) -> str:
     """A cost as far as it is known: `usd`, and `unknown` answers that came without one."""
+    known = dollars(entry["usd"])
     if not entry["unknown"]:
-        return dollars(entry["usd"])
-    return (
-        f"at least {dollars(entry['usd'])} ({entry['why']})"
-        if entry["usd"]
-        else "unknown"
-    )
+        return known
+    if not entry["usd"]:
+        return "unknown"
+    return f"at least {known} ({entry['why']})"
 
 
 def p_value(p: float | None) -> str:
     """ "0.0320", "< 0.0001", "0.46"."""
     if p is None:
         return NONE
-    return "< 0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.1 else f"{p:.2f}"
+    if p < 0.0001:
+        return "< 0.0001"
+    digits = 4 if p < 0.1 else 2
+    return f"{p:.{digits}f}"
 
 
 def p_is(p: float | None) -> str:
     """ "p = 0.0320", "p < 0.0001", "no p"."""
-    return (
-        "no p"
-        if p is None
-        else f"p {p_value(p)}"
-        if p < 0.0001
-        else f"p = {p_value(p)}"
-    )
+    if p is None:
+        return "no p"
+    equals = "" if p < 0.0001 else "= "
+    return f"p {equals}{p_value(p)}"
 
 
 def count(n: int, noun: str) -> str:
     """1 bulletin, 2 bulletins."""
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+    plural = "" if n == 1 else "s"
+    return f"{n:,} {noun}{plural}"
 
 
 def sentence(words: str) -> str:
     """With a capital first and a full stop last."""
-    return f"{words[:1].upper()}{words[1:]}" + (
-        "" if words.endswith((".", "!", "?")) else "."
-    )
+    stop = "" if words.endswith((".", "!", "?")) else "."
+    return f"{words[:1].upper()}{words[1:]}{stop}"
 
 
 # --- colours, and the sheet ---------------------------------------------------------------------
@@ -189,55 +201,39 @@ def sentence(words: str) -> str:
 
 
 class Colour(NamedTuple):
-    """A colour on light and on dark ground, and what it stands for."""
+    """A colour on light and on dark ground."""
 
     light: str
     dark: str
-    means: str
 
 
+# With what each stands for.
 COLOURS = {
-    "paper": Colour("#ffffff", "#12161b", "the page"),
-    "panel": Colour("#f5f7f9", "#1b2128", "folds, fields, empty heat"),
-    "ink": Colour("#1b1f24", "#e6eaee", "text"),
-    "dim": Colour("#57606a", "#a3adb8", "notes; a verdict that is not evaluable"),
-    "rule": Colour("#d5dbe1", "#36404b", "hairlines that only decorate"),
-    "edge": Colour("#7b858f", "#7b858f", "the edge of a field or a button"),
-    "link": Colour(
-        "#0b5cad", "#7db8ff", "links, and the ring around what has the focus"
-    ),
-    "on": Colour("#ffffff", "#0d1116", "text on a filled bar"),
-    "cooperate": Colour(
-        "#0b5cad", "#6aaeff", "the cooperative act: COORDINATE, SHARE, C"
-    ),
-    "defect": Colour("#b04a00", "#f2a25c", "the other act: PREEMPT, RESERVE, D"),
-    "none": Colour(
-        "#69737e", "#98a2ae", "no decision: unread, invalid, missing; baselines"
-    ),
-    "present": Colour(
-        "#0a7a7a", "#7fe3d8", "coupling cue present; the first series; agent A"
-    ),
-    "absent": Colour(
-        "#9140c0", "#c080f5", "coupling cue absent; the second series; agent B"
-    ),
-    "third": Colour("#6b0a2c", "#ff5c82", "a third series"),
-    "fourth": Colour("#857600", "#e0d84e", "a fourth series"),
-    "estimate": Colour("#1b1f24", "#e6eaee", "an effect with its interval"),
-    "pass": Colour("#0a7a55", "#6fe0a8", "pass, met, obeyed"),
-    "fail": Colour("#8f1414", "#ff6b60", "fail, not met, damaged"),
-    "undecided": Colour("#946200", "#fbd15a", "undecided, not established, incomplete"),
-    "amount": Colour(
-        "#54299f", "#b9a0ff", "the tint of a heat map, with the figure in it"
-    ),
-    "stamp": Colour("#714500", "#ffd27a", "SIMULATED, PILOT, INCOMPLETE"),
-    "stampground": Colour("#fff1d6", "#3a2d10", "the ground of a stamp"),
+    "paper": Colour("#ffffff", "#12161b"),  # the page
+    "panel": Colour("#f5f7f9", "#1b2128"),  # folds, fields, empty heat
+    "ink": Colour("#1b1f24", "#e6eaee"),  # text
+    "dim": Colour("#57606a", "#a3adb8"),  # notes; a verdict that is not evaluable
+    "rule": Colour("#d5dbe1", "#36404b"),  # hairlines that only decorate
+    "edge": Colour("#7b858f", "#7b858f"),  # the edge of a field or a button
+    "link": Colour("#0b5cad", "#7db8ff"),  # links, and the ring of the focus
+    "on": Colour("#ffffff", "#0d1116"),  # text on a filled bar
+    "cooperate": Colour("#0b5cad", "#6aaeff"),  # COORDINATE, SHARE, C
+    "defect": Colour("#b04a00", "#f2a25c"),  # the other act: PREEMPT, RESERVE, D
+    "none": Colour("#69737e", "#98a2ae"),  # no decision: unread, missing; baselines
+    "present": Colour("#0a7a7a", "#7fe3d8"),  # cue present; the first series
+    "absent": Colour("#9140c0", "#c080f5"),  # cue absent; the second series
+    "third": Colour("#6b0a2c", "#ff5c82"),
+    "fourth": Colour("#857600", "#e0d84e"),
+    "estimate": Colour("#1b1f24", "#e6eaee"),  # an effect with its interval
+    "pass": Colour("#0a7a55", "#6fe0a8"),  # pass, met, obeyed
+    "fail": Colour("#8f1414", "#ff6b60"),  # fail, not met, damaged
+    "undecided": Colour("#946200", "#fbd15a"),  # undecided, incomplete
+    "amount": Colour("#54299f", "#b9a0ff"),  # the tint of a heat map
+    "stamp": Colour("#714500", "#ffd27a"),  # SIMULATED, PILOT, INCOMPLETE
+    "stampground": Colour("#fff1d6", "#3a2d10"),
 }
-SERIES = (
-    "present",
-    "absent",
-    "third",
-    "fourth",
-)  # in this order, each with a mark of its own
+# In this order, each with a mark of its own.
+SERIES = ("present", "absent", "third", "fourth")
 # Percent of its colour that a cell of a heat map has at 0, just under and at a half, and at 1. The
 # figure in it is dark below a half and light from there (or the reverse); between the two no
 # ground would carry either.
@@ -246,141 +242,145 @@ TINTS = (0, 48, 72, 100)
 
 def variables(scheme: str) -> str:
     """`--name:#rrggbb;…` for "light" or "dark"."""
-    return "".join(
-        f"--{name}:{getattr(colour, scheme)};" for name, colour in COLOURS.items()
-    )
+    rules = []
+    for name, colour in COLOURS.items():
+        rules.append(f"--{name}:{getattr(colour, scheme)};")
+    return "".join(rules)
 
 
 def tint(strength: float) -> float:
     """Percent of the tint's colour for a strength from 0 to 1."""
-    low, mid, high, top = TINTS
-    return (
-        low + (mid - low) * 2 * strength
-        if strength < 0.5
-        else high + (top - high) * (2 * strength - 1)
-    )
+    low, below_half, half, top = TINTS
+    if strength < 0.5:
+        return low + (below_half - low) * 2 * strength
+    return half + (top - half) * (2 * strength - 1)
 
 
-# Classes of drawn things: filled, hollow, stroked, and plain areas.
-MARKS = "".join(
-    f".c-{name},.f-{name}{{fill:var(--{name})}}.h-{name}{{fill:var(--paper);"
-    f"stroke:var(--{name});stroke-width:2}}.s-{name}{{stroke:var(--{name})}}\n"
-    for name in ("none", *SERIES, "estimate")
-)
-FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif'
-SVG = f"""
-svg text{{fill:var(--ink);font-family:{FONT};font-size:12.5px}}
-svg .dim{{fill:var(--dim);font-size:11.5px}}svg .head{{font-weight:600}}
-svg .num{{font-variant-numeric:tabular-nums}}
-.grid{{stroke:var(--rule);stroke-width:1}}.zero{{stroke:var(--dim);stroke-width:1.5}}
-.bar{{stroke-width:2}}.stroke{{stroke-width:2;fill:none;stroke-linejoin:round}}
-.faint{{opacity:.4}}.band{{opacity:.22}}
-.d2{{stroke-dasharray:7 4}}.d3{{stroke-dasharray:2 3}}.d4{{stroke-dasharray:9 3 2 3}}
-{MARKS}"""
+def _marks() -> str:
+    """Classes of drawn things: filled, hollow, stroked."""
+    rules = []
+    for name in ("none", *SERIES, "estimate"):
+        colour = f"var(--{name})"
+        rules.append(f".c-{name}{{fill:{colour}}}")
+        rules.append(f".h-{name}{{fill:var(--paper);stroke:{colour};stroke-width:2}}")
+        rules.append(f".s-{name}{{stroke:{colour}}}")
+    return "\n".join(rules)
+
+
+DRAWN = """
+body,svg text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
+svg text{fill:var(--ink);font-size:12.5px}
+svg .dim{fill:var(--dim);font-size:11.5px}svg .head{font-weight:600}
+svg .num{font-variant-numeric:tabular-nums}
+.grid{stroke:var(--rule);stroke-width:1}.zero{stroke:var(--dim);stroke-width:1.5}
+.bar{stroke-width:2}.stroke{stroke-width:2;fill:none;stroke-linejoin:round}
+.faint{opacity:.4}.band{opacity:.22}
+.d2{stroke-dasharray:7 4}.d3{stroke-dasharray:2 3}.d4{stroke-dasharray:9 3 2 3}
+"""
+SVG = DRAWN + _marks()
 # The same for a drawing that stands alone: not every programme knows variables.
 SVG_FILE = re.sub(r"var\(--(\w+)\)", lambda match: COLOURS[match[1]].light, SVG)
-CSS = f"""
-:root{{color-scheme:light dark;{variables("light")}}}
-@media screen and (prefers-color-scheme:dark){{:root{{{variables("dark")}}}}}
-*{{box-sizing:border-box}}
-html{{-webkit-text-size-adjust:100%}}
-body{{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 {FONT};
-overflow-wrap:anywhere}}
-main,footer{{max-width:70rem;margin:0 auto;padding:.6rem 1.25rem}}
-.skip{{position:absolute;left:.5rem;top:-6rem;background:var(--paper);padding:.5rem .8rem;
-z-index:2}}.skip:focus{{top:.5rem}}main:focus{{outline:none}}
-:focus-visible{{outline:3px solid var(--link);outline-offset:2px;border-radius:.15rem}}
-h1{{font-size:1.1rem;line-height:1.2;margin:.4rem 0;color:var(--dim);font-weight:600}}
-h2{{font-size:1.2rem;margin:2rem 0 .5rem;padding-top:.6rem;border-top:1px solid var(--rule)}}
-h3{{font-size:1rem;margin:1.2rem 0 .3rem}}
-p,ul{{margin:.4rem 0 .8rem;max-width:46rem}}ul{{padding-left:1.2rem}}li{{margin:.25rem 0}}
-a{{color:var(--link)}}.dim,small{{color:var(--dim)}}
-.first{{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,34rem);gap:.4rem 2.5rem;
-grid-template-areas:"answer figure" "question figure";grid-template-rows:auto 1fr}}
-.first.wide{{grid-template-columns:minmax(0,1fr);grid-template-areas:"answer" "question" "figure"}}
-.answer{{grid-area:answer;font-size:1.3rem;line-height:1.35;font-weight:600;margin:.3rem 0}}
-.first>figure,.first>div{{grid-area:figure;min-width:0}}
-.first>.question{{grid-area:question}}.question>p{{color:var(--dim);margin:.2rem 0}}
-nav ul{{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;padding:0;max-width:none;
-font-size:.92rem}}nav a{{display:inline-block;padding:.1rem 0}}
-.banner{{background:var(--stampground);color:var(--stamp);border:1px solid currentColor;
+SHEET = """
+*{box-sizing:border-box}
+html{-webkit-text-size-adjust:100%}
+body{margin:0;background:var(--paper);color:var(--ink);font-size:16px;line-height:1.5;
+overflow-wrap:anywhere}
+main,footer{max-width:70rem;margin:0 auto;padding:.6rem 1.25rem}
+.skip{position:absolute;left:.5rem;top:-6rem;background:var(--paper);padding:.5rem .8rem;
+z-index:2}.skip:focus{top:.5rem}main:focus{outline:none}
+:focus-visible{outline:3px solid var(--link);outline-offset:2px;border-radius:.15rem}
+h1{font-size:1.1rem;line-height:1.2;margin:.4rem 0;color:var(--dim);font-weight:600}
+h2{font-size:1.2rem;margin:2rem 0 .5rem;padding-top:.6rem;border-top:1px solid var(--rule)}
+h3{font-size:1rem;margin:1.2rem 0 .3rem}
+p,ul{margin:.4rem 0 .8rem;max-width:46rem}ul{padding-left:1.2rem}li{margin:.25rem 0}
+a{color:var(--link)}.dim,small{color:var(--dim)}
+.first{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,34rem);gap:.4rem 2.5rem;
+grid-template-areas:"answer figure" "question figure";grid-template-rows:auto 1fr}
+.answer{grid-area:answer;font-size:1.3rem;line-height:1.35;font-weight:600;margin:.3rem 0}
+.first>figure{grid-area:figure;min-width:0}
+.first>.question{grid-area:question;min-width:0}.question>p:first-child{color:var(--dim);margin:.2rem 0}
+nav ul{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;padding:0;max-width:none;
+font-size:.92rem}nav a{display:inline-block;padding:.1rem 0}
+.banner{background:var(--stampground);color:var(--stamp);border:1px solid currentColor;
 border-radius:.4rem;padding:.3rem .7rem;margin:.4rem 0;font-weight:600;font-size:.92rem;
-max-width:none}}
-.cols{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
-gap:1rem 2rem;align-items:start}}
-figure{{margin:.5rem 0 1rem;max-width:34rem}}figcaption{{color:var(--dim);font-size:.9rem}}
-svg{{display:block;width:100%;height:auto;overflow:visible}}{SVG}
-.wide{{overflow-x:auto;margin:.4rem 0 1rem}}
-table{{border-collapse:collapse;font-size:.92rem;width:100%}}
-caption{{text-align:left;color:var(--dim);padding:.1rem 0 .3rem}}
-th,td{{text-align:left;padding:.32rem .7rem .32rem 0;border-bottom:1px solid var(--rule);
-vertical-align:top;overflow-wrap:break-word}}
-thead th{{font-weight:600;color:var(--dim);vertical-align:bottom}}tbody th{{font-weight:400}}
-tr.group th{{font-weight:600;padding-top:.6rem}}
-td.n,th.n{{text-align:right;padding-right:1.1rem;font-variant-numeric:tabular-nums}}
-.pair{{white-space:nowrap}}
-.cols th,.cols td{{padding-right:.5rem}}.cols thead th{{font-size:.86rem}}
-.heat{{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}}
-.heat th,.heat td{{border:0;padding:.22rem .45rem;font-size:.86rem}}
-.heat th{{max-width:13rem}}.heat thead th{{font-weight:400;text-align:right}}
-.heat tbody th{{position:sticky;left:0;background:var(--paper);min-width:5.5rem}}
-.heat td,.scale b{{text-align:right;font-variant-numeric:tabular-nums;border-radius:.2rem;
-color:var(--ink);background:color-mix(in srgb,var(--amount) var(--v),var(--panel))}}
-.heat td{{min-width:3.4rem;white-space:nowrap}}.heat .deep,.scale .deep{{color:var(--on)}}
-.heat td.none{{color:var(--dim);background:none}}
-.scale{{display:flex;gap:2px;align-items:center;margin:.1rem 0 .3rem;font-size:.82rem}}
-.scale b{{font-weight:400;padding:.1rem .5rem}}
-.tag,.stamp{{display:inline-block;border:1px solid currentColor;border-radius:.3rem;
-padding:0 .4rem;font-size:.82rem;white-space:nowrap;font-weight:400}}
-.tag.stamp,.stamp{{background:var(--stampground);color:var(--stamp);font-weight:600}}
-.yes{{color:var(--pass)}}.no{{color:var(--fail)}}.maybe{{color:var(--undecided)}}
-.tag.yes::before{{content:"✓ ";content:"✓ "/""}}.tag.no::before{{content:"✗ ";content:"✗ "/""}}
-.tag.maybe::before{{content:"? ";content:"? "/""}}
-.tag.cooperate{{color:var(--cooperate)}}.tag.defect{{color:var(--defect)}}
-.tag.cooperate::before{{content:"● ";content:"● "/""}}
-.tag.defect::before{{content:"■ ";content:"■ "/""}}
-details{{border:1px solid var(--rule);border-radius:.4rem;margin:.4rem 0;background:var(--panel)}}
-summary{{cursor:pointer;padding:.45rem .7rem}}details>div{{padding:.2rem .8rem .7rem}}
-pre{{white-space:pre-wrap;background:var(--paper);border:1px solid var(--rule);
+max-width:none}
+.cols{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
+gap:1rem 2rem;align-items:start}
+figure{margin:.5rem 0 1rem;max-width:34rem}figcaption{color:var(--dim);font-size:.9rem}
+svg{display:block;width:100%;height:auto;overflow:visible}
+.wide{overflow-x:auto;margin:.4rem 0 1rem}
+table{border-collapse:collapse;font-size:.92rem;width:100%}
+caption{text-align:left;color:var(--dim);padding:.1rem 0 .3rem}
+th,td{text-align:left;padding:.32rem .7rem .32rem 0;border-bottom:1px solid var(--rule);
+vertical-align:top;overflow-wrap:break-word}
+thead th{font-weight:600;color:var(--dim);vertical-align:bottom}tbody th{font-weight:400}
+tr.group th{font-weight:600;padding-top:.6rem}
+td.n,th.n{text-align:right;padding-right:1.1rem;font-variant-numeric:tabular-nums}
+.pair{white-space:nowrap}
+.cols th,.cols td{padding-right:.5rem}.cols thead th{font-size:.86rem}
+.heat{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}
+.heat th,.heat td{border:0;padding:.22rem .45rem;font-size:.86rem}
+.heat th{max-width:13rem}.heat thead th{font-weight:400;text-align:right}
+.heat tbody th{position:sticky;left:0;background:var(--paper);min-width:5.5rem}
+.heat td,.scale b{text-align:right;font-variant-numeric:tabular-nums;border-radius:.2rem;
+color:var(--ink);background:color-mix(in srgb,var(--amount) var(--v),var(--panel))}
+.heat td{min-width:3.4rem;white-space:nowrap}.heat .deep,.scale .deep{color:var(--on)}
+.heat td.none{color:var(--dim);background:none}
+.scale{display:flex;gap:2px;align-items:center;margin:.1rem 0 .3rem;font-size:.82rem}
+.scale b{font-weight:400;padding:.1rem .5rem}
+.tag,.stamp{display:inline-block;border:1px solid currentColor;border-radius:.3rem;
+padding:0 .4rem;font-size:.82rem;white-space:nowrap;font-weight:400}
+.tag.stamp,.stamp{background:var(--stampground);color:var(--stamp);font-weight:600}
+.yes{color:var(--pass)}.no{color:var(--fail)}.maybe{color:var(--undecided)}
+.tag.yes::before{content:"✓ ";content:"✓ "/""}.tag.no::before{content:"✗ ";content:"✗ "/""}
+.tag.maybe::before{content:"? ";content:"? "/""}
+.tag.cooperate{color:var(--cooperate)}.tag.defect{color:var(--defect)}
+.tag.cooperate::before{content:"● ";content:"● "/""}
+.tag.defect::before{content:"■ ";content:"■ "/""}
+details{border:1px solid var(--rule);border-radius:.4rem;margin:.4rem 0;background:var(--panel)}
+summary{cursor:pointer;padding:.45rem .7rem}details>div{padding:.2rem .8rem .7rem}
+pre{white-space:pre-wrap;background:var(--paper);border:1px solid var(--rule);
 border-radius:.3rem;padding:.6rem;margin:.3rem 0 .7rem;
-font:.88rem/1.5 ui-monospace,"DejaVu Sans Mono",monospace}}
-code{{font:.92em ui-monospace,"DejaVu Sans Mono",monospace}}
-.trials form{{margin:.6rem 0}}
-.trials input,.trials select{{font:inherit;color:inherit;background:var(--panel);
-border:1px solid var(--edge);border-radius:.3rem;padding:.2rem .4rem;max-width:100%}}
-.trials select{{display:block;max-width:8rem;margin-top:.2rem}}
-.trials ::placeholder{{color:var(--dim);opacity:1}}
-.trials .wide{{max-height:36rem;overflow:auto;border:1px solid var(--rule)}}
-.trials th,.trials td{{padding:.25rem .6rem;font-size:.88rem}}
-.trials thead th{{position:sticky;top:0;background:var(--paper)}}
-.trials tr:has(button){{cursor:pointer}}.trials tr:has(button):hover{{background:var(--panel)}}
-.trials button{{font:inherit;color:var(--link);background:none;border:0;padding:0;text-align:left;
-cursor:pointer}}
-mark{{background:var(--stampground);color:var(--ink);outline:1px solid var(--stamp)}}
-footer{{color:var(--dim);font-size:.88rem;border-top:1px solid var(--rule);margin-top:2rem}}
-footer p{{max-width:none;margin:.2rem 0}}
-[hidden]{{display:none!important}}
-@media (max-width:56rem){{.first{{grid-template-columns:minmax(0,1fr);
-grid-template-areas:"answer" "figure" "question"}}}}
-@media (max-width:40rem){{body{{font-size:15px}}main,footer{{padding:.4rem .9rem}}
-.answer{{font-size:1.08rem}}.banner{{font-size:.82rem}}
-table.stacked thead{{display:none}}table.stacked tr{{display:block;padding:.45rem 0;
-border-bottom:1px solid var(--rule)}}
-table.stacked td,table.stacked th{{display:block;border:0;padding:.05rem 0;text-align:left}}
-table.stacked tbody th{{font-weight:600}}
-table.stacked td[data-h]:not(:empty)::before{{content:attr(data-h) ": ";color:var(--dim)}}
-table.heat{{width:100%}}table.heat td{{padding:.05rem .45rem;white-space:normal}}
-table.heat td[data-h]:not(:empty)::before{{color:inherit}}}}
-@media print{{@page{{size:A4;margin:12mm}}:root{{color-scheme:light;font-size:8pt}}
-body{{font-size:1rem;line-height:1.35}}main,footer{{max-width:none;padding:0}}
-.skip,nav,.trials{{display:none}}
-.first{{grid-template-columns:1fr 1fr;grid-template-areas:"answer figure" "question figure"}}
-h2{{margin:.8rem 0 .2rem;padding-top:.3rem}}h3{{margin:.5rem 0 .1rem}}
-p,ul{{margin:.2rem 0 .4rem;max-width:none}}li{{margin:.1rem 0}}
-th,td{{padding:.12rem .5rem .12rem 0}}.cols{{grid-template-columns:1fr 1fr;gap:.4rem 1.5rem}}
-figure{{max-width:26rem;margin:.3rem 0}}details{{border:0;margin:0}}summary{{padding:.1rem 0}}
-footer{{margin-top:.6rem}}
-figure,tr{{break-inside:avoid}}h2,h3{{break-after:avoid}}
-.heat td,.scale b,.banner,.tag,svg{{print-color-adjust:exact;
--webkit-print-color-adjust:exact}}.wide{{overflow:visible}}.heat tbody th{{position:static}}}}
+font:.88rem/1.5 ui-monospace,"DejaVu Sans Mono",monospace}
+code{font:.92em ui-monospace,"DejaVu Sans Mono",monospace}
+.trials form{margin:.6rem 0}
+.trials input,.trials select{font:inherit;color:inherit;background:var(--panel);
+border:1px solid var(--edge);border-radius:.3rem;padding:.2rem .4rem;max-width:100%}
+.trials select{display:block;max-width:8rem;margin-top:.2rem}
+.trials ::placeholder{color:var(--dim);opacity:1}
+.trials .wide{max-height:36rem;overflow:auto;border:1px solid var(--rule)}
+.trials th,.trials td{padding:.25rem .6rem;font-size:.88rem}
+.trials thead th{position:sticky;top:0;background:var(--paper)}
+.trials tr:has(button){cursor:pointer}.trials tr:has(button):hover{background:var(--panel)}
+.trials button{font:inherit;color:var(--link);background:none;border:0;padding:0;text-align:left;
+cursor:pointer}
+mark{background:var(--stampground);color:var(--ink);outline:1px solid var(--stamp)}
+footer{color:var(--dim);font-size:.88rem;border-top:1px solid var(--rule);margin-top:2rem}
+footer p{max-width:none;margin:.2rem 0}
+[hidden]{display:none!important}
+@media (max-width:56rem){.first{grid-template-columns:minmax(0,1fr);
+grid-template-areas:"answer" "figure" "question"}}
+@media (max-width:40rem){body{font-size:15px}main,footer{padding:.4rem .9rem}
+.answer{font-size:1.08rem}.banner{font-size:.82rem}
+table.stacked thead{display:none}table.stacked tr{display:block;padding:.45rem 0;
+border-bottom:1px solid var(--rule)}
+table.stacked td,table.stacked th{display:block;border:0;padding:.05rem 0;text-align:left}
+table.stacked tbody th{font-weight:600}
+table.stacked td[data-h]:not(:empty)::before{content:attr(data-h) ": ";color:var(--dim)}
+table.heat{width:100%}table.heat td{padding:.05rem .45rem;white-space:normal}
+table.heat td[data-h]:not(:empty)::before{color:inherit}}
+@media print{@page{size:A4;margin:12mm}:root{color-scheme:light;font-size:8pt}
+body{font-size:1rem;line-height:1.35}main,footer{max-width:none;padding:0}
+.skip,nav,.trials{display:none}
+.first{grid-template-columns:1fr 1fr;grid-template-areas:"answer figure" "question figure"}
+h2{margin:.8rem 0 .2rem;padding-top:.3rem}h3{margin:.5rem 0 .1rem}
+p,ul{margin:.2rem 0 .4rem;max-width:none}li{margin:.1rem 0}
+th,td{padding:.12rem .5rem .12rem 0}.cols{grid-template-columns:1fr 1fr;gap:.4rem 1.5rem}
+figure{max-width:26rem;margin:.3rem 0}details{border:0;margin:0}summary{padding:.1rem 0}
+footer{margin-top:.6rem}
+figure,tr{break-inside:avoid}h2,h3{break-after:avoid}
+.heat td,.scale b,.banner,.tag,svg{print-color-adjust:exact;
+-webkit-print-color-adjust:exact}.wide{overflow:visible}.heat tbody th{position:static}}
 """
+DARK = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables('dark')}}}}}"
+CSS = f"\n:root{{color-scheme:light dark;{variables('light')}}}\n{DARK}{SHEET}{SVG}\n"

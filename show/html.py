@@ -3,6 +3,7 @@
     write_atomic(folder / "report.html", page(report))
 
 Always in one order: the answer in a sentence, one figure, the gist, sections, the trial table.
+What the gist begins with stands beside the figure, as long as it is narrow.
 Nothing is loaded from elsewhere and a Content-Security-Policy forbids it; the only script is ours,
 allowed by its hash, and only where there are trials. Whatever came from a model goes through
 `text`, or through JSON into text nodes.
@@ -14,6 +15,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from html import escape
+from itertools import chain, takewhile
 from typing import Any
 
 from show import document as doc
@@ -21,7 +23,9 @@ from show import figures, plots
 from show.figures import visible
 
 MOST_COLUMNS = 6  # of a table that needs no scrolling at 1280 px
-UNBROKEN = 5  # columns whose heads have room for whole names
+UNBROKEN = (
+    5  # columns that have room beside a figure, and for whole names in their heads
+)
 # An interval; a short word with hyphens, such as a respondent's name.
 WHOLE = re.compile(
     r"\([+−]?[\d.,]+ to [+−]?[\d.,]+\)"
@@ -83,6 +87,48 @@ filter();
 """
 
 
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>{css}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<main id="main" tabindex="-1">
+{main}
+</main>
+{foot}
+{script}</body>
+</html>
+"""
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; script-src {script}"
+)
+FIRST = (
+    '<div class="first"><p class="answer">{answer}</p>{figure}'
+    '<div class="question"><p>{question}</p>{beside}</div></div>'
+)
+TRIALS = """
+<section id="trials" class="trials"><h2>{title}</h2><p class="dim">{note}</p>
+<form hidden><input type="search" placeholder="words in the texts"
+aria-label="words in the texts"> <output aria-live="polite"></output></form>
+<div class="wide" tabindex="0" role="region" aria-label="{title}">
+<table><thead><tr>{head}</tr></thead><tbody>
+{rows}
+</tbody></table></div><script type="application/json">{data}</script></section>"""
+FOOT = (
+    "<footer><p>{stamp}{facts}</p>"
+    "<p>The same bytes again: <code>{again}</code></p></footer>"
+)
+
+
 def text(words: object) -> str:
     """Foreign text for HTML: escaped, unseen characters as marks."""
     return escape(visible(words), quote=True)
@@ -93,14 +139,29 @@ def whole(words: object) -> str:
     return WHOLE.sub(r'<span class="pair">\g<0></span>', text(words))
 
 
+def element(name: str, inside: str, attributes: str = "") -> str:
+    """`attributes`: such as ` class="dim"`, with their values escaped."""
+    return f"<{name}{attributes}>{inside}</{name}>"
+
+
 # --- lines -------------------------------------------------------------------------------------
+
+
+def _tag(tag: doc.Tag) -> str:
+    return element("span", text(tag.words), f' class="tag {text(tag.kind)}"')
+
+
+def _link(link: doc.Link) -> str:
+    return element("a", text(link.words), f' href="{text(link.to)}"')
+
 
 LINES: dict[type, Callable[[Any], str]] = {
     str: text,
-    doc.Tag: lambda tag: f'<span class="tag {text(tag.kind)}">{text(tag.words)}</span>',
-    doc.Link: lambda link: f'<a href="{text(link.to)}">{text(link.words)}</a>',
-    doc.Code: lambda code: f"<code>{text(code.words)}</code>",
-    doc.Small: lambda small: f"<small>{text(small.words)}</small>",
+    list: lambda pieces: " ".join(map(line, pieces)),
+    doc.Tag: _tag,
+    doc.Link: _link,
+    doc.Code: lambda code: element("code", text(code.words)),
+    doc.Small: lambda small: element("small", text(small.words)),
     doc.Heat: lambda heat: text(heat.words),
     doc.Estimate: lambda estimate: whole(estimate.words),
 }
@@ -108,11 +169,7 @@ LINES: dict[type, Callable[[Any], str]] = {
 
 def line(words: doc.Line) -> str:
     """A line's HTML."""
-    return (
-        " ".join(map(line, words))
-        if isinstance(words, list)
-        else LINES[type(words)](words)
-    )
+    return LINES[type(words)](words)
 
 
 # --- tables ------------------------------------------------------------------------------------
@@ -120,31 +177,35 @@ def line(words: doc.Line) -> str:
 
 def _table(table: doc.Table, level: int) -> str:
     """On a phone each row becomes a small card; a heat map has a scale."""
-    heat = any(isinstance(cell, doc.Heat) for row in table.rows for cell in row)
+    heat = _is_heat_map(table)
+    caption, look, region = text(table.caption), "stacked", ""
+    if heat:
+        caption, look = caption + _scale(), "stacked heat"
+    if heat or len(table.head) > MOST_COLUMNS:  # may scroll: by keyboard too
+        label = text(table.caption or "table")
+        region = f' tabindex="0" role="region" aria-label="{label}"'
+    if caption:
+        caption = element("caption", caption)
+    head = element("thead", element("tr", _head(table)))
+    body = element("tbody", "".join(_row(table, row) for row in table.rows))
+    whole_table = element("table", caption + head + body, f' class="{look}"')
+    return element("div", whole_table, f' class="wide"{region}')
+
+
+def _is_heat_map(table: doc.Table) -> bool:
+    cells = chain.from_iterable(table.rows)
+    return any(isinstance(cell, doc.Heat) for cell in cells)
+
+
+def _head(table: doc.Table) -> str:
     say = whole if len(table.head) <= UNBROKEN else text
-    head = "".join(
-        f'<th scope="col"{_number(table, at)}>{say(name)}</th>'
-        if name
-        else '<td class="none"></td>'
-        for at, name in enumerate(table.head)
-    )
-    body = "".join(_row(table, row) for row in table.rows)
-    caption = (
-        f"<caption>{text(table.caption)}{SCALE if heat else ''}</caption>"
-        if table.caption or heat
-        else ""
-    )
-    wide = heat or len(table.head) > MOST_COLUMNS  # may scroll: by keyboard too
-    region = (
-        f' tabindex="0" role="region" aria-label="{text(table.caption or "table")}"'
-        if wide
-        else ""
-    )
-    return (
-        f'<div class="wide"{region}>'
-        f'<table class="stacked{" heat" * heat}">{caption}'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    cells = []
+    for at, name in enumerate(table.head):
+        if name:
+            cells.append(element("th", say(name), f' scope="col"{_number(table, at)}'))
+        else:
+            cells.append('<td class="none"></td>')
+    return "".join(cells)
 
 
 def _number(table: doc.Table, at: int) -> str:
@@ -152,70 +213,86 @@ def _number(table: doc.Table, at: int) -> str:
 
 
 def _row(table: doc.Table, row: Sequence[doc.Line]) -> str:
-    if len(row) == 1 < len(table.head):
-        return (
-            f'<tr class="group"><th scope="rowgroup" colspan="{len(table.head)}">'
-            f"{line(row[0])}</th></tr>"
-        )
-    cells = "".join(
-        f"<td{_tint(cell) if isinstance(cell, doc.Heat) else _number(table, at)} "
-        f'data-h="{text(table.head[at])}">{line(cell)}</td>'
-        for at, cell in enumerate(row[1:], 1)
-    )
-    return f'<tr><th scope="row"{_number(table, 0)}>{line(row[0])}</th>{cells}</tr>'
+    first, *rest = row
+    if not rest and len(table.head) > 1:
+        look = f' scope="rowgroup" colspan="{len(table.head)}"'
+        return element("tr", element("th", line(first), look), ' class="group"')
+    cells = [element("th", line(first), f' scope="row"{_number(table, 0)}')]
+    for at, cell in enumerate(rest, 1):
+        look = _number(table, at)
+        if isinstance(cell, doc.Heat):
+            look = _tint(cell)
+        named = f' data-h="{text(table.head[at])}"'
+        cells.append(element("td", line(cell), look + named))
+    return element("tr", "".join(cells))
 
 
 def _tint(cell: doc.Heat) -> str:
     if cell.strength is None:
         return ' class="none"'
-    deep = ' class="deep"' if cell.strength >= 0.5 else ""
-    title = f' title="{text(cell.title)}"' if cell.title else ""
-    return f'{deep} style="--v:{figures.tint(cell.strength):.1f}%"{title}'
+    look = f' style="--v:{figures.tint(cell.strength):.1f}%"'
+    if cell.strength >= 0.5:
+        look = f' class="deep"{look}'
+    if cell.title:
+        look += f' title="{text(cell.title)}"'
+    return look
 
 
-SCALE = (
-    '<span class="scale" aria-hidden="true">'
-    + "".join(
-        f"<b{_tint(doc.Heat(at / 100))}>{at}%</b>" for at in (0, 20, 40, 60, 80, 100)
-    )
-    + "</span>"
-)
+def _scale() -> str:
+    """What the tints of a heat map stand for."""
+    steps = []
+    for percent in range(0, 101, 20):
+        steps.append(element("b", f"{percent}%", _tint(doc.Heat(percent / 100))))
+    return element("span", "".join(steps), ' class="scale" aria-hidden="true"')
 
 
 # --- blocks ------------------------------------------------------------------------------------
 
 
 def _words(block: doc.Words, level: int) -> str:
-    kind = f' class="{block.kind}"' if block.kind else ""
-    return f"<p{kind}>{line(block.line)}</p>"
+    look = f' class="{block.kind}"' if block.kind else ""
+    return element("p", line(block.line), look)
 
 
 def _bullets(block: doc.Bullets, level: int) -> str:
-    items = "".join(f"<li>{line(item)}</li>" for item in block.items)
-    return f"<ul>{items}</ul>" if items else ""
+    items = [element("li", line(item)) for item in block.items]
+    return element("ul", "".join(items))
+
+
+def _verbatim(block: doc.Verbatim, level: int) -> str:
+    return element("pre", text(block.text))
+
+
+def _plot(block: doc.Plot, level: int) -> str:
+    title = element("b", f"{text(block.figure.title)}.")
+    caption = element("figcaption", f"{title} {text(block.caption)}")
+    return element("figure", plots.svg(block.figure) + caption)
+
+
+def _fold(block: doc.Fold, level: int) -> str:
+    title = element("summary", line(block.title))
+    return element("details", title + element("div", blocks(block.parts, level)))
+
+
+def _columns(block: doc.Columns, level: int) -> str:
+    columns = [element("div", blocks(part, level)) for part in block.parts]
+    return element("div", "".join(columns), ' class="cols"')
+
+
+def _section(block: doc.Section, level: int) -> str:
+    heading = element(f"h{level}", text(block.title))
+    return heading + blocks(block.parts, level + 1)
 
 
 BLOCKS: dict[type, Callable[[Any, int], str]] = {
     doc.Words: _words,
     doc.Bullets: _bullets,
     doc.Table: _table,
-    doc.Verbatim: lambda block, level: f"<pre>{text(block.text)}</pre>",
-    doc.Plot: lambda block, level: (
-        f"<figure>{plots.svg(block.figure)}<figcaption><b>{text(block.figure.title)}.</b> "
-        f"{text(block.caption)}</figcaption></figure>"
-    ),
-    doc.Fold: lambda block, level: (
-        f"<details><summary>{line(block.title)}</summary>"
-        f"<div>{blocks(block.parts, level)}</div></details>"
-    ),
-    doc.Columns: lambda block, level: (
-        '<div class="cols">'
-        + "".join(f"<div>{blocks(part, level)}</div>" for part in block.parts)
-        + "</div>"
-    ),
-    doc.Section: lambda block, level: (
-        f"<h{level}>{text(block.title)}</h{level}>{blocks(block.parts, level + 1)}"
-    ),
+    doc.Verbatim: _verbatim,
+    doc.Plot: _plot,
+    doc.Fold: _fold,
+    doc.Columns: _columns,
+    doc.Section: _section,
 }
 
 
@@ -229,107 +306,105 @@ def blocks(parts: Sequence[Any], level: int) -> str:
 
 def page(report: doc.Document) -> str:
     """The whole report as one file of HTML."""
-    trials = report.trials if report.trials and report.trials.rows else None
-    script = SCRIPT if trials else ""
-    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-        "form-action 'none'; script-src "
-        + (f"'sha256-{allowed}'" if script else "'none'")
-    )
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<meta name="referrer" content="no-referrer">\n'
-        f"<title>{text(report.title)}</title>\n<style>{figures.CSS}</style>\n</head>\n<body>\n"
-        f'<a class="skip" href="#main">Skip to the content</a>\n<main id="main" tabindex="-1">\n'
-        f"{_report(report, trials)}{_trials(trials) if trials else ''}\n</main>\n"
-        f"{_foot(report.foot, doc.simulated(report))}\n"
-        + (f"<script>{script}</script>\n" if script else "")
-        + "</body>\n</html>\n"
+    main = _first(report) + _sections(report)
+    script, allowed = "", "'none'"
+    if report.trials and report.trials.rows:
+        main += _trials(report.trials)
+        script = element("script", SCRIPT) + "\n"
+        digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest())
+        allowed = f"'sha256-{digest.decode()}'"
+    return PAGE.format(
+        policy=POLICY.format(script=allowed),
+        title=text(report.title),
+        css=figures.CSS,
+        main=main,
+        foot=_foot(report),
+        script=script,
     )
 
 
-def _report(report: doc.Document, trials: doc.TrialTable | None) -> str:
-    above = (*report.alarms, *report.stamps)
-    stamps = "".join(f'<p class="banner">{text(words)}</p>' for words in above)
-    figure = blocks([report.figure], 2) if report.figure else ""
-    wide = " wide" if isinstance(report.figure, doc.Table) else ""
-    beside = 0 if wide else int(list(report.gist[:1]) == [report.verdicts])
+def _first(report: doc.Document) -> str:
+    """Title, stamps, the first screen, and what is left of the gist."""
+    top = element("h1", text(report.title))
+    for words in (*report.alarms, *report.stamps):
+        top += element("p", text(words), ' class="banner"')
+    figure, beside = "", []
+    if report.figure:
+        figure = blocks([report.figure], 2)
+        beside = list(takewhile(_is_narrow, report.gist))
+    first = FIRST.format(
+        answer=whole(report.answer),
+        figure=figure,
+        question=whole(report.question),
+        beside=blocks(beside, 2),
+    )
+    return top + first + blocks(report.gist[len(beside) :], 2)
+
+
+def _is_narrow(block: Any) -> bool:
+    """Whether a block has room beside a figure."""
+    if isinstance(block, doc.Table):
+        return len(block.head) <= UNBROKEN and not _is_heat_map(block)
+    return isinstance(block, (doc.Words, doc.Bullets))
+
+
+def _sections(report: doc.Document) -> str:
+    """Each section, after links to them where they are more than two."""
     titles = [section.title for section in report.sections]
-    anchors = list(doc.slugs(titles, ("main", "trials")))
-    sections = "\n".join(
-        f'<section id="{name}"><h2>{text(section.title)}</h2>{blocks(section.parts, 3)}</section>'
-        for name, section in zip(anchors, report.sections, strict=True)
-    )
-    links = [*zip(anchors, titles, strict=True)] + (
-        [("trials", trials.title)] if trials else []
-    )
-    items = "".join(
-        f'<li><a href="#{name}">{text(title)}</a></li>' for name, title in links
-    )
-    contents = (
-        f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n'
-        if len(titles) > 2
-        else ""
-    )
-    return (
-        f"<h1>{text(report.title)}</h1>{stamps}"
-        f'<div class="first{wide}"><p class="answer">{whole(report.answer)}</p>{figure}'
-        f'<div class="question"><p>{whole(report.question)}</p>'
-        f"{blocks(report.gist[:beside], 2)}</div></div>\n"
-        f"{blocks(report.gist[beside:], 2)}{contents}{sections}"
-    )
+    links, sections = "", ""
+    names = doc.slugs(titles, ("main", "trials"))
+    for name, section in zip(names, report.sections, strict=True):
+        links += _item(name, section.title)
+        part = blocks([section], 2)
+        sections += "\n" + element("section", part, f' id="{name}"')
+    if report.trials and report.trials.rows:
+        links += _item("trials", report.trials.title)
+    if len(titles) <= 2:
+        return sections
+    return element("nav", element("ul", links), ' aria-label="Contents"') + sections
+
+
+def _item(name: str, title: str) -> str:
+    return element("li", line(doc.Link(title, f"#{name}")))
 
 
 def _trials(trials: doc.TrialTable) -> str:
     """Rows that stand as they are, and each distinct line of their texts once, as JSON."""
-    head = "".join(f'<th scope="col">{text(name)}</th>' for name in trials.head)
-    body = "\n".join(
-        "<tr>" + "".join(f"<td>{line(cell)}</td>" for cell in trial.cells) + "</tr>"
-        for trial in trials.rows
-    )
-    lines: dict[str, int] = {}
-    texts = [
-        [
-            [_lines(part, lines) for part in (heading, *_marked(block))]
-            for heading, block in trial.texts
-        ]
-        for trial in trials.rows
-    ]
-    data = json.dumps(
-        {"lines": list(lines), "rows": texts}, ensure_ascii=False, separators=(",", ":")
-    ).replace("<", "\\u003c")
-    return (
-        f'\n<section id="trials" class="trials"><h2>{text(trials.title)}</h2>'
-        f'<p class="dim">{text(trials.note)}</p><form hidden><input type="search" '
-        'placeholder="words in the texts" aria-label="words in the texts"> '
-        '<output aria-live="polite"></output></form>'
-        f'<div class="wide" tabindex="0" role="region" aria-label="{text(trials.title)}">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
-        f'<script type="application/json">{data}</script></section>'
+    head = [element("th", text(name), ' scope="col"') for name in trials.head]
+    rows, texts, lines = [], [], {}
+    for trial in trials.rows:
+        cells = [element("td", line(cell)) for cell in trial.cells]
+        rows.append(element("tr", "".join(cells)))
+        texts.append([_parts(*titled, lines) for titled in trial.texts])
+    data = {"lines": list(lines), "rows": texts}
+    written = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return TRIALS.format(
+        title=text(trials.title),
+        note=text(trials.note),
+        head="".join(head),
+        rows="\n".join(rows),
+        data=written.replace("<", "\\u003c"),
     )
 
 
-def _marked(block: doc.Verbatim) -> tuple[str, ...]:
-    """What stands before the marked words, they, and what follows; the text alone without them."""
-    if not block.span:
-        return (block.text,)
-    a, b = block.span
-    return block.text[:a], block.text[a:b], block.text[b:]
+def _parts(heading: str, block: doc.Verbatim, lines: dict[str, int]) -> list[list[int]]:
+    """Heading, what stands before the marked words, they, and what follows (the text alone where
+    none are marked): where each of their lines stands in `lines`, which takes what is new."""
+    parts = [heading, block.text]
+    if block.span:
+        first, last = block.span
+        before, marked = block.text[:first], block.text[first:last]
+        parts = [heading, before, marked, block.text[last:]]
+    found = []
+    for part in parts:
+        each = visible(part).split("\n")
+        found.append([lines.setdefault(words, len(lines)) for words in each])
+    return found
 
 
-def _lines(words: str, lines: dict[str, int]) -> list[int]:
-    """Where each line of the text stands in `lines`, which takes what is new."""
-    return [lines.setdefault(each, len(lines)) for each in visible(words).split("\n")]
-
-
-def _foot(foot: doc.Foot, stamped: bool) -> str:
-    named = " · ".join(text(f"{name} {value}") for name, value in foot.facts.items())
-    stamp = f'<span class="stamp">{doc.SIMULATED}</span> ' if stamped else ""
-    return (
-        f"<footer><p>{stamp}cirrus-bench {text(foot.version)} · {named}</p>"
-        f"<p>The same bytes again: <code>{text(foot.again)}</code></p></footer>"
-    )
+def _foot(report: doc.Document) -> str:
+    stamp = ""
+    if doc.simulated(report):
+        stamp = f'<span class="stamp">{doc.SIMULATED}</span> '
+    facts = " · ".join(map(text, doc.facts(report.foot)))
+    return FOOT.format(stamp=stamp, facts=facts, again=text(report.foot.again))

@@ -8,14 +8,15 @@ same data give the same bytes.
 
 Colours are classes by meaning (`c-present` …), defined in `figures.py` for light, dark and print;
 every kind has its own mark or dash beside its colour, so that nothing rests on colour alone, and
-every figure says its numbers in words for those who don't see it.
+every figure says its numbers in words for those who don't see it. Lengths are in units of the
+drawing, of which it is `WIDTH` wide; y grows downwards.
 """
 
-import itertools
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -26,22 +27,21 @@ BAR = 40  # characters of a full text bar
 WIDTH = 420.0  # of every plot: on a phone the text is still 11 px, on a screen 16
 MARGIN = 8  # around a drawing that stands alone
 STEP = 21.0  # from row to row
-LETTER = 6.6  # the usual width of one
-R = 4.5  # half of a mark
-# Corners of each kind's mark: a circle has none, then square, diamond, triangle.
-SHAPES = dict(
-    zip(
-        (*SERIES, "estimate"),
-        (
-            (),
-            ((-R, -R), (R, -R), (R, R), (-R, R)),
-            ((0, -R - 1), (R + 1, 0), (0, R + 1), (-R - 1, 0)),
-            ((0, -R), (R, R), (-R, R)),
-            (),
-        ),
-        strict=True,
-    )
-)
+LINE = 14  # from line to line inside a row
+LETTER = 7.0  # the usual width of one
+ACROSS = 2  # panels side by side
+APART = 9.0  # intervals of the rows of a panel, so that none stands on another
+NUMBER = 32  # from number to number on an axis, at least
+STEPS = (0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2)  # from tick to tick
+SHARES = (0, 0.25, 0.5, 0.75, 1)  # on an axis of shares
+# Paths of marks around their middle: circle, square, diamond, triangle, circle.
+SHAPES = {
+    "present": "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
+    "absent": "M-4.5-4.5h9v9h-9z",
+    "third": "M0-5.5 5.5 0 0 5.5-5.5 0z",
+    "fourth": "M0-4.5 4.5 4.5h-9z",
+    "estimate": "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
+}
 
 
 class Point(NamedTuple):
@@ -64,7 +64,12 @@ class Point(NamedTuple):
     @property
     def limits(self) -> tuple[float, ...]:
         """Its interval, () where there is none."""
-        return () if self.low is None or self.high is None else (self.low, self.high)
+        if self.low is None or self.high is None:
+            return ()
+        return self.low, self.high
+
+
+Groups = Mapping[str, Sequence[Point]]
 
 
 class Dots(NamedTuple):
@@ -72,7 +77,7 @@ class Dots(NamedTuple):
     `axis`: its title."""
 
     title: str
-    groups: Mapping[str, Sequence[Point]]
+    groups: Groups
     axis: str
 
 
@@ -81,7 +86,7 @@ class Intervals(NamedTuple):
     shown as +10. A point's note stands below its value. `numbers`: whether the values have room."""
 
     title: str
-    groups: Mapping[str, Sequence[Point]]
+    groups: Groups
     unit: str
     numbers: bool = True
 
@@ -94,19 +99,28 @@ class Lines(NamedTuple):
 
     title: str
     columns: Sequence[str]
-    panels: Mapping[str, Mapping[str, Sequence[Point]]]
+    panels: Mapping[str, Groups]
     axes: tuple[str, str]
     places: Sequence[float] = ()
     levels: Mapping[str, tuple[Point, Point]] = MappingProxyType({})
 
+    @property
+    def stops(self) -> Sequence[float]:
+        """The places, which are whole numbers for columns that stand evenly."""
+        if self.places:
+            return self.places
+        return range(len(self.columns))
+
 
 Figure = Dots | Intervals | Lines
+Drawing = tuple[float, list[str]]  # its height, and its parts from back to front
 
 
 def svg(figure: Figure) -> str:
     """The drawing for a page that has the sheet of `figures.py`."""
     height, parts = SVG[type(figure)](figure)
-    return f'<svg viewBox="0 0 {WIDTH:g} {height:g}" {_inside(figure, parts)}'
+    box = f"0 0 {WIDTH:g} {height:g}"
+    return f'<svg viewBox="{box}" {_inside(figure, parts)}'
 
 
 def svg_file(figure: Figure, stamp: str = "") -> str:
@@ -116,23 +130,22 @@ def svg_file(figure: Figure, stamp: str = "") -> str:
         height += 18
         parts.append(_text(WIDTH, height - 4, stamp, "head", "end"))
     wide, high = WIDTH + 2 * MARGIN, height + 2 * MARGIN
-    return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" '
-        f'width="{wide:g}" height="{high:g}" '
-        f'viewBox="{-MARGIN} {-MARGIN} {wide:g} {high:g}" '
-        f"{_inside(figure, [f'<style>{figures.SVG_FILE}</style>', *parts])}\n"
-    )
+    inside = _inside(figure, [f"<style>{figures.SVG_FILE}</style>", *parts])
+    return FILE.format(wide, high, -MARGIN, inside)
+
+
+FILE = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" '
+    'width="{0:g}" height="{1:g}" viewBox="{2} {2} {0:g} {1:g}" {3}\n'
+)
 
 
 def _inside(figure: Figure, parts: Sequence[str]) -> str:
-    title, numbers = (
-        escape(visible(words))
-        for words in (figure.title, "; ".join(NUMBERS[type(figure)](figure)))
-    )
-    return (
-        f'role="img" aria-label="{title}"><title>{title}</title><desc>{numbers}</desc>'
-        f"{''.join(parts)}</svg>"
-    )
+    """The rest of an `svg` element: title, numbers in words, and parts."""
+    title = escape(visible(figure.title))
+    numbers = escape(visible("; ".join(NUMBERS[type(figure)](figure))))
+    named = f'role="img" aria-label="{title}"><title>{title}</title>'
+    return f"{named}<desc>{numbers}</desc>{''.join(parts)}</svg>"
 
 
 def text(figure: Figure) -> str:
@@ -143,43 +156,74 @@ def text(figure: Figure) -> str:
 # --- parts of a drawing ------------------------------------------------------------------------
 
 
+class Scale(NamedTuple):
+    """Values from `first` to `last` along an axis that begins at `start` and is `length` long,
+    less than 0 where values grow upwards."""
+
+    start: float
+    length: float
+    first: float = 0.0
+    last: float = 1.0
+
+    def at(self, value: float) -> float:
+        """Where a value stands."""
+        share = (value - self.first) / (self.last - self.first)
+        return self.start + self.length * share
+
+    @property
+    def middle(self) -> float:
+        return self.start + self.length / 2
+
+
 def _text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
     look = f' class="{kind}"' if kind else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}"{look} text-anchor="{anchor}">'
-        f"{escape(visible(words))}</text>"
-    )
+    place = f'{_at(x=x, y=y)}{look} text-anchor="{anchor}"'
+    return f"<text {place}>{escape(visible(words))}</text>"
+
+
+def _at(**places: float) -> str:
+    """Attributes that say where something stands: `x="4.0" y="12.5"`."""
+    return " ".join(f'{name}="{place:.1f}"' for name, place in places.items())
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
+    return f'<line {_at(x1=x1, y1=y1, x2=x2, y2=y2)} class="{kind}"/>'
+
+
+def _upright(x: float, top: float, base: float, kind: str) -> str:
+    return _line(x, top, x, base, kind)
 
 
 def _mark(kind: str, x: float, y: float, hollow: bool = False) -> str:
-    look = f"{'h' if hollow else 'c'}-{kind}"
-    if not SHAPES[kind]:
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{R:g}" class="{look}"/>'
-    outline = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in SHAPES[kind])
-    return f'<polygon points="{outline}" class="{look}"/>'
+    look = f"h-{kind}" if hollow else f"c-{kind}"
+    place = f'transform="translate({x:.1f} {y:.1f})"'
+    return f'<path d="{SHAPES[kind]}" {place} class="{look}"/>'
 
 
-def _dot(
-    point: Point, kind: str, place: Callable[[float], float], y: float
-) -> Iterator[str]:
-    """A mark with its interval along a row, over its units; `place` maps a value to x."""
-    yield from (
-        f'<circle cx="{place(v):.1f}" cy="{y:.1f}" r="3" class="f-none faint"/>'
-        for v in point.units
-    )
+def _dot(point: Point, kind: str, scale: Scale, y: float) -> Iterator[str]:
+    """A mark with its interval along a row, over its units."""
+    bar = f"bar s-{kind}"
+    for value in point.units:
+        place = _at(cx=scale.at(value), cy=y)
+        yield f'<circle {place} r="3" class="c-none faint"/>'
     if point.limits:
-        a, b = map(place, point.limits)
-        yield _line(a, y, b, y, f"bar s-{kind}")
-        yield from (_line(x, y - 4, x, y + 4, f"bar s-{kind}") for x in (a, b))
-    yield _mark(kind, place(point.value), y, point.hollow)
-    yield from (
-        _line(place(v), y - 10, place(v), y - 6, "bar s-none faint")
-        for v in point.ticks
-    )
+        low, high = map(scale.at, point.limits)
+        yield _line(low, y, high, y, bar)
+        yield _upright(low, y - 4, y + 4, bar)
+        yield _upright(high, y - 4, y + 4, bar)
+    yield _mark(kind, scale.at(point.value), y, point.hollow)
+    for value in point.ticks:
+        yield _upright(scale.at(value), y - 10, y - 6, "bar s-none faint")
+
+
+def _axis(x: float, y: float, words: str) -> str:
+    """A number or a title of an axis, centred."""
+    return _text(x, y, words, "dim", "middle")
+
+
+def _kind(row: int) -> str:
+    """The colour and mark of a row by its place."""
+    return SERIES[row % len(SERIES)]
 
 
 def _room(words: Iterable[str]) -> float:
@@ -189,54 +233,97 @@ def _room(words: Iterable[str]) -> float:
 
 def _short(words: str, room: float) -> str:
     most = int(room / LETTER)
-    return words if len(words) <= most else words[: most - 1] + "…"
+    if len(words) <= most:
+        return words
+    return f"{words[: most - 1]}…"
 
 
 def _in_lines(words: str, room: float) -> list[str]:
-    """Lines of whole words."""
+    """Lines of whole words, one at least."""
     lines = textwrap.wrap(words, int(room / LETTER), break_long_words=False)
-    return [_short(line, room) for line in lines] or [""]
+    if not lines:
+        return [""]
+    return [_short(line, room) for line in lines]
 
 
 def _rate(point: Point) -> str:
-    share = (
-        rate(point.value, point.low, point.high)
-        if point.value is not None
-        else "no data"
-    )
+    share = "no data"
+    if point.value is not None:
+        share = rate(point.value, point.low, point.high)
     return f"{point.label} {share}".strip()
+
+
+# --- rows along an axis ------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """A point with its colour, and what stands to its right, a line each."""
+
+    point: Point
+    kind: str
+    beside: Sequence[str]
+
+
+def _rows(
+    groups: Mapping[str, Sequence[Row]], ticks: Sequence[float]
+) -> tuple[Scale, float, list[str]]:
+    """Groups of rows before a grid: the scale across, where the axis stands, and the parts."""
+    every = list(chain.from_iterable(groups.values()))
+    left = min(160.0, 16 + _room(row.point.label for row in every))
+    right = 18 + _room(chain.from_iterable(row.beside for row in every))
+    scale = Scale(left, WIDTH - left - min(right, 200), ticks[0], ticks[-1])
+    y, grid, parts = 14.0, [], []
+    for name, rows in groups.items():
+        if name:
+            for words in _in_lines(name, WIDTH / 1.1):
+                parts.append(_text(0, y + 4, words, "head"))
+                y += 16
+            y += 5
+        top = y - 11
+        for row in rows:
+            names = _in_lines(row.point.label, left - 6)
+            parts += _row(row, names, scale, y)
+            lines = max(len(names), len(row.beside))
+            y += STEP + LINE * (lines - 1)
+        for tick in ticks:
+            look = "grid" if tick else "zero"
+            grid.append(_upright(scale.at(tick), top, y - 10, look))
+        y += 4
+    return scale, y, grid + parts
+
+
+def _row(row: Row, names: Sequence[str], scale: Scale, y: float) -> Iterator[str]:
+    """Its name, what stands beside it, and its mark where the value is known."""
+    for at, words in enumerate(names):
+        yield _text(0, y + 4 + LINE * at, words)
+    for at, words in enumerate(row.beside):
+        look = "dim" if at else "num"
+        yield _text(WIDTH, y + 4 + LINE * at, words, look, "end")
+    if row.point.value is not None:
+        yield from _dot(row.point, row.kind, scale, y)
 
 
 # --- shares, a row each ------------------------------------------------------------------------
 
 
-def _dots_svg(figure: Dots) -> tuple[float, list[str]]:
-    every = [point for points in figure.groups.values() for point in points]
-    left = min(170.0, 16 + _room(point.label for point in every))
-    right = 44 + _room(point.note for point in every)
-    span, body, y = WIDTH - left - right, [], 14.0
+def _dots_svg(figure: Dots) -> Drawing:
+    groups = {}
     for name, points in figure.groups.items():
-        body.append(_text(0, y + 4, _short(name, WIDTH), "head"))
-        y += STEP
-        for series, point in enumerate(points):
-            body.append(_text(8, y + 4, _short(point.label, left)))
-            share = f"{percent(point.value)}  {point.note}".rstrip()
-            known = share if point.value is not None else point.note or "no data"
-            body.append(_text(WIDTH, y + 4, known, "num", "end"))
-            if point.value is not None:
-                kind = point.kind or SERIES[series % len(SERIES)]
-                body += _dot(point, kind, lambda v: left + span * v, y)
-            y += STEP
-        y += 4
-    axis = []
-    for tick in range(0, 101, 25):
-        x = left + span * tick / 100
-        axis += [
-            _line(x, 6, x, y - 10, "grid"),
-            _text(x, y + 5, f"{tick}%", "dim", "middle"),
-        ]
-    axis.append(_text(left + span / 2, y + 21, figure.axis, "dim", "middle"))
-    return y + 26, axis + body
+        rows = groups[name] = []
+        for at, point in enumerate(points):
+            kind = point.kind if point.kind else _kind(at)
+            rows.append(Row(point, kind, [_known(point)]))
+    scale, y, parts = _rows(groups, SHARES)
+    for tick in SHARES:
+        parts.append(_axis(scale.at(tick), y + 5, percent(tick)))
+    parts.append(_axis(scale.middle, y + 21, figure.axis))
+    return y + 26, parts
+
+
+def _known(point: Point) -> str:
+    if point.value is None:
+        return point.note or "no data"
+    return f"{percent(point.value)}  {point.note}".rstrip()
 
 
 def bars(points: Sequence[Point], width: int = BAR) -> str:
@@ -252,20 +339,22 @@ def bars(points: Sequence[Point], width: int = BAR) -> str:
 def _bar(point: Point, left: int, width: int) -> str:
     head = f"{point.label:<{left}}  "
     if point.value is None:
-        return f"{head}{'·' * width}  {point.note or 'no data'}"
-    ends = point.limits or (point.value,) * 2
-    low, value, high = (round(edge * width) for edge in (ends[0], point.value, ends[1]))
+        return f"{head}{'·' * width}  {_known(point)}"
+    low = value = high = round(point.value * width)
+    said = f"{percent(point.value):>4}"
+    if point.limits:
+        low, high = (round(end * width) for end in point.limits)
+        said += f"  ({interval(*point.limits, 0, scale=100)})"
     bar = "█" * low + "▒" * (value - low) + "─" * (high - value) + "·" * (width - high)
-    inner = f"  ({interval(*point.limits, 0, scale=100)})" if point.limits else ""
-    return f"{head}{bar} {percent(point.value):>4}{inner}  {point.note}".rstrip()
+    return f"{head}{bar} {said}  {point.note}".rstrip()
 
 
 def _dots_text(figure: Dots) -> str:
-    named = len(figure.groups) > 1
-    return "\n\n".join(
-        (f"{name}\n" if named else "") + bars(points)
-        for name, points in figure.groups.items()
-    )
+    drawn = []
+    for name, points in figure.groups.items():
+        heading = f"{name}\n" if len(figure.groups) > 1 else ""
+        drawn.append(heading + bars(points))
+    return "\n\n".join(drawn)
 
 
 def _dots_numbers(figure: Dots) -> Iterator[str]:
@@ -276,274 +365,237 @@ def _dots_numbers(figure: Dots) -> Iterator[str]:
 # --- differences, a row each -------------------------------------------------------------------
 
 
-def _ticks(points: Sequence[Point]) -> list[float]:
+def _ticks(points: Iterable[Point]) -> list[float]:
     """Round numbers that hold zero and every interval, seven at most."""
-    known = [
-        v
-        for p in points
-        for v in (p.value, p.low, p.high, *p.units, *p.ticks)
-        if v is not None
-    ] or [0.1]
-    low, high = min(0.0, *known), max(0.0, *known)
-    step = next(
-        (
-            step
-            for step in (0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
-            if (high - low) / step <= 5
-        ),
-        1.0,
-    )
-    return [
-        at * step
-        for at in range(
-            math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9) + 1
-        )
-    ]
+    known = [0.0]
+    for point in points:
+        ends = (point.value, point.low, point.high, *point.units, *point.ticks)
+        known += [value for value in ends if value is not None]
+    low, high = min(known), max(known)
+    if low == high:  # nothing but zeros
+        high = 0.1
+    step = next(step for step in STEPS if (high - low) / step <= 5)
+    first = math.floor(low / step + 1e-9)
+    last = math.ceil(high / step - 1e-9)
+    return [at * step for at in range(first, last + 1)]
 
 
-def _intervals_svg(figure: Intervals) -> tuple[float, list[str]]:
-    every = [point for points in figure.groups.values() for point in points]
-    left = min(150.0, 16 + _room(point.label for point in every))
-    right = 18 + _room(
-        words for point in every for words in _beside(point, figure.numbers)
-    )
-    span, ticks, parts, y = WIDTH - left - right, _ticks(every), [], 16.0
-
-    def place(value: float) -> float:
-        return left + span * (value - ticks[0]) / ((ticks[-1] - ticks[0]) or 1)
-
+def _intervals_svg(figure: Intervals) -> Drawing:
+    groups = {}
     for name, points in figure.groups.items():
-        for words in _in_lines(name, WIDTH / 1.1) if name else []:
-            parts.append(_text(0, y + 2, words, "head"))
-            y += 16
-        start, y = y - 10, y + 6 * bool(name)
+        rows = groups[name] = []
         for point in points:
-            label, side = (
-                _in_lines(point.label, left - 6),
-                _beside(point, figure.numbers),
-            )
-            parts += [
-                _text(0, y + 4 + 14 * at, words) for at, words in enumerate(label)
-            ]
-            parts += [
-                _text(WIDTH, y + 4 + 14 * at, words, "dim" if at else "num", "end")
-                for at, words in enumerate(side)
-            ]
-            if point.value is not None:
-                parts += _dot(point, "estimate", place, y)
-            y += STEP + max(
-                14 * (max(len(label), len(side)) - 1) + 2, 2 * bool(point.units)
-            )
-        parts[:0] = [
-            _line(
-                place(tick),
-                start,
-                place(tick),
-                y - 10,
-                "grid" if abs(tick) > 1e-9 else "zero",
-            )
-            for tick in ticks
-        ]
-        y += 4 * bool(name)
-    apart = 1 + (len(ticks) > 5)  # every second number where there are many
-    step = ticks[1] - ticks[0] if len(ticks) > 1 else 1
-    axis = [
-        _text(place(tick), y + 5, signed(100 * tick, 0), "dim", "middle")
-        for tick in ticks
-        if round(tick / step) % apart == 0
-    ]
-    return y + 26, [
-        *parts,
-        *axis,
-        _text(left + span / 2, y + 21, figure.unit, "dim", "middle"),
-    ]
-
-
-def _beside(point: Point, numbers: bool) -> list[str]:
-    return [_difference(point)] * numbers + [point.note] * bool(point.note)
+            beside = [_difference(point)] if figure.numbers else []
+            if point.note:
+                beside.append(point.note)
+            rows.append(Row(point, "estimate", beside))
+    ticks = _ticks(chain.from_iterable(figure.groups.values()))
+    scale, y, parts = _rows(groups, ticks)
+    # Zero has a number, and the others that have room.
+    every = math.ceil(NUMBER * (len(ticks) - 1) / scale.length)
+    for at, tick in enumerate(ticks, -ticks.index(0)):
+        if at % every == 0:
+            parts.append(_axis(scale.at(tick), y + 5, signed(100 * tick, 0)))
+    parts.append(_axis(scale.middle, y + 21, figure.unit))
+    return y + 26, parts
 
 
 def _difference(point: Point) -> str:
-    return "no data" if point.value is None else estimate(point._asdict(), 100, 1).words
+    if point.value is None:
+        return "no data"
+    return estimate(point._asdict(), 100, 1).words
 
 
 def _intervals_numbers(figure: Intervals) -> Iterator[str]:
     for name, points in figure.groups.items():
-        yield from (
-            f"{name} {point.label}: {_difference(point)} {point.note}".strip()
-            for point in points
-        )
+        for point in points:
+            yield f"{name} {point.label}: {_difference(point)} {point.note}".strip()
+
+
+def _intervals_text(figure: Intervals) -> str:
+    return "\n".join(_intervals_numbers(figure))
 
 
 # --- lines over columns ------------------------------------------------------------------------
 
 
-def _lines_svg(figure: Lines) -> tuple[float, list[str]]:
-    across = min(2, len(figure.panels))
-    left, gap, head = 38.0, 14.0, 18.0
-    wide = (WIDTH - left - gap * (across - 1)) / across
-    tall = 160.0 if len(figure.panels) <= across else 100.0
-    top, parts = 22.0, [_text(0, 10, figure.axes[1], "dim")]
-    deep = max(
-        len(_in_lines(name, wide / len(figure.columns) - 12)) for name in figure.columns
-    )
-    for at, (name, rows) in enumerate(figure.panels.items()):
-        x, y = (
-            left + (wide + gap) * (at % across),
-            top + (tall + head + 12) * (at // across) + head,
-        )
-        parts.append(_text(x, y - 8, _short(name, wide), "head"))
-        for tick in range(0, 101, 25):
-            up = y + tall * (1 - tick / 100)
-            parts.append(_line(x, up, x + wide, up, "grid"))
-            if at % across == 0 and (tick % 50 == 0 or tall > 100):
-                parts.append(_text(x - 6, up + 4, f"{tick}%", "dim", "end"))
-        parts += _panel(figure, name, rows, (x, wide, y, y + tall))
-        if at + across >= len(figure.panels):
-            parts += _columns(figure, x, wide, y + tall)
-    rows = list(dict.fromkeys(name for rows in figure.panels.values() for name in rows))
-    base = (
-        top
-        + (tall + head + 12) * math.ceil(len(figure.panels) / across)
-        + 14 * deep
-        + 4
-    )
-    if figure.axes[0]:
-        parts.append(
-            _text((left + WIDTH) / 2, base + 2, figure.axes[0], "dim", "middle")
-        )
-        base += 16
-    beside = max(1, min(len(rows), int(WIDTH / (34 + _room(rows)))))
-    return (
-        base + 26 + 18 * (math.ceil(len(rows) / beside) - 1),
-        [*parts, *_legend(rows, base + 12, beside)],
-    )
+TALL, LOW = 160.0, 100.0  # a panel, where there is one row of them or more
+AXIS, GAP = 38.0, 14.0  # left of the panels, for percentages, and between panels
+TOP, BETWEEN = 40.0, 30.0  # above a panel, for its name and what is up; below another
 
 
-def _spots(figure: Lines, x: float, wide: float) -> list[float]:
-    """Where the columns stand in a panel."""
-    if not figure.places:
-        return [
-            x + wide / len(figure.columns) * (at + 0.5)
-            for at in range(len(figure.columns))
-        ]
-    return [_along(figure, x, wide, place) for place in figure.places]
+class Frame(NamedTuple):
+    """Where a panel stands: its left edge, its width, its upper and its lower edge."""
+
+    left: float
+    wide: float
+    top: float
+    base: float
+
+    @property
+    def shares(self) -> Scale:
+        return Scale(self.base, self.top - self.base)
+
+    def level(self, y: float, kind: str) -> str:
+        """A line across the panel."""
+        return _line(self.left, y, self.left + self.wide, y, kind)
 
 
-def _along(figure: Lines, x: float, wide: float, value: float) -> float:
-    first, last = min(figure.places), max(figure.places)
-    return x + 10 + (wide - 20) * (value - first) / (last - first)
+def _frames(panels: int) -> list[Frame]:
+    """Where so many panels stand."""
+    across = min(ACROSS, panels)
+    wide = (WIDTH - AXIS + GAP) / across - GAP
+    tall = TALL if panels <= across else LOW
+    frames = []
+    for at in range(panels):
+        row, column = divmod(at, across)
+        left = AXIS + (wide + GAP) * column
+        top = TOP + (tall + BETWEEN) * row
+        frames.append(Frame(left, wide, top, top + tall))
+    return frames
 
 
-def _columns(figure: Lines, x: float, wide: float, base: float) -> Iterator[str]:
-    """Their names; on a scale, those that have room."""
-    room, free = wide / len(figure.columns) - 12, 0.0
-    for spot, name in zip(_spots(figure, x, wide), figure.columns, strict=True):
-        lines = [name] if figure.places else _in_lines(name, room)
-        if spot >= free:
-            yield from (
-                _text(spot, base + 16 + 14 * below, words, "", "middle")
-                for below, words in enumerate(lines)
-            )
-            free = spot + 22 if figure.places else free
+def _lines_svg(figure: Lines) -> Drawing:
+    frames = _frames(len(figure.panels))
+    across, up = figure.axes
+    parts = [_text(0, 10, up, "dim")]
+    for frame, (name, rows) in zip(frames, figure.panels.items(), strict=True):
+        heading = _short(name, frame.wide)
+        parts.append(_text(frame.left, frame.top - 8, heading, "head"))
+        parts += _percentages(frame)
+        parts += _panel(figure, name, rows, frame)
+    for frame in frames[-ACROSS:]:
+        parts += _columns(figure, frame)
+    deepest = max(len(lines) for lines in _names(figure, frame))
+    y = frame.base + 16 + LINE * deepest
+    if across:
+        parts.append(_axis((AXIS + WIDTH) / 2, y + 2, across))
+        y += 16
+    rows = dict.fromkeys(chain.from_iterable(figure.panels.values()))
+    parts += _legend(rows, y + 12)
+    return y + 8 + 18 * len(rows), parts
 
 
-def _panel(
-    figure: Lines,
-    name: str,
-    rows: Mapping[str, Sequence[Point]],
-    frame: tuple[float, float, float, float],
-) -> Iterator[str]:
-    """A band, lines and intervals inside (x, width, top, base)."""
-    x0, wide, top, base = frame
+def _percentages(frame: Frame) -> Iterator[str]:
+    """The grid of a panel; the first of a row has the numbers."""
+    for share in SHARES:
+        y = frame.shares.at(share)
+        yield frame.level(y, "grid")
+        if frame.left == AXIS:
+            yield _text(AXIS - 6, y + 4, percent(share), "dim", "end")
 
-    def place(value: float) -> float:
-        return top + (base - top) * (1 - value)
 
-    level, crossing = figure.levels.get(name, (Point("", None), Point("", None)))
+def _across(figure: Lines, frame: Frame) -> Scale:
+    """The scale on which the columns stand, half a step away from the edges of a panel."""
+    first, last = figure.stops[0], figure.stops[-1]
+    margin = (last - first + 1) / len(figure.stops) / 2
+    return Scale(frame.left, frame.wide, first - margin, last + margin)
+
+
+def _names(figure: Lines, frame: Frame) -> list[list[str]]:
+    """The lines of each column's name."""
+    room = frame.wide / len(figure.columns) - 6
+    return [_in_lines(name, room) for name in figure.columns]
+
+
+def _columns(figure: Lines, frame: Frame) -> Iterator[str]:
+    """The names of the columns that have room for one."""
+    free, scale = 0.0, _across(figure, frame)
+    for stop, lines in zip(figure.stops, _names(figure, frame), strict=True):
+        x = scale.at(stop)
+        if x < free:
+            continue
+        for at, words in enumerate(lines):
+            yield _text(x, frame.base + 16 + LINE * at, words, "", "middle")
+        free = x + 22
+
+
+def _panel(figure: Lines, name: str, rows: Groups, frame: Frame) -> Iterator[str]:
+    """A band, lines, intervals and marks."""
+    level = crossing = Point("", None)
+    if name in figure.levels:
+        level, crossing = figure.levels[name]
     if level.value is not None:
-        y = place(level.value)
-        if level.limits:
-            bottom, high = map(place, level.limits)
-            yield (
-                f'<rect x="{x0:.1f}" y="{high:.1f}" width="{wide:.1f}" '
-                f'height="{bottom - high:.1f}" class="f-none band"/>'
-            )
-        yield _line(x0, y, x0 + wide, y, "stroke d2 s-estimate")
-    for series, points in enumerate(rows.values()):
-        kind = SERIES[series % len(SERIES)]
-        shift = (
-            series - (len(rows) - 1) / 2
-        ) * 9  # intervals side by side, not on each other
-        spots = [
-            (x + shift, p)
-            for x, p in zip(_spots(figure, x0, wide), points, strict=True)
-            if p.value is not None
-        ]
-        for (x1, p1), (x2, p2) in itertools.pairwise(spots):
-            yield _line(
-                x1,
-                place(p1.value),
-                x2,
-                place(p2.value),
-                f"stroke d{series % 4 + 1} s-{kind}",
-            )
-        for x, p in spots:
-            if p.limits:
-                yield _line(x, place(p.low), x, place(p.high), f"bar s-{kind}")
-            yield _mark(kind, x, place(p.value), p.hollow)
-    if None not in (level.value, crossing.value):
-        yield from _dot(
-            crossing,
-            "estimate",
-            lambda v: _along(figure, x0, wide, v),
-            place(level.value),
-        )
+        yield from _level(level, frame)
+    scale = _across(figure, frame)
+    shift = APART * (1 - len(rows)) / 2
+    for row, points in enumerate(rows.values()):
+        spots = [scale.at(stop) + shift for stop in figure.stops]
+        yield from _curve(row, points, spots, frame.shares)
+        shift += APART
+    if level.value is not None and crossing.value is not None:
+        y = frame.shares.at(level.value)
+        yield from _dot(crossing, "estimate", scale, y)
 
 
-def _legend(rows: Sequence[str], top: float, across: int) -> Iterator[str]:
-    for series, name in enumerate(rows):
-        kind, x = SERIES[series % len(SERIES)], WIDTH * (series % across) / across + 14
-        y = top + 18 * (series // across)
-        yield _line(x - 14, y, x + 14, y, f"stroke d{series % 4 + 1} s-{kind}")
-        yield _mark(kind, x, y)
-        yield _text(x + 20, y + 4, _short(name, WIDTH / across - 34))
+def _level(level: Point, frame: Frame) -> Iterator[str]:
+    """A dashed line across a panel, on its interval as a band."""
+    if level.limits:
+        low, high = map(frame.shares.at, level.limits)
+        place = _at(x=frame.left, y=high, width=frame.wide, height=low - high)
+        yield f'<rect {place} class="c-none band"/>'
+    yield frame.level(frame.shares.at(level.value), "stroke d2 s-estimate")
+
+
+def _stroke(row: int) -> str:
+    """Colour and dash of a row."""
+    return f"stroke d{row % len(SERIES) + 1} s-{_kind(row)}"
+
+
+def _curve(
+    row: int, points: Sequence[Point], spots: Sequence[float], shares: Scale
+) -> Iterator[str]:
+    """A row of a panel: lines between the points that are known, then these with intervals."""
+    kind, known = _kind(row), []
+    for x, point in zip(spots, points, strict=True):
+        if point.value is not None:
+            known.append((x, shares.at(point.value), point))
+    for (x1, y1, _), (x2, y2, _) in pairwise(known):
+        yield _line(x1, y1, x2, y2, _stroke(row))
+    for x, y, point in known:
+        if point.limits:
+            yield _upright(x, *map(shares.at, point.limits), f"bar s-{kind}")
+        yield _mark(kind, x, y, point.hollow)
+
+
+def _legend(rows: Iterable[str], y: float) -> Iterator[str]:
+    """Each row's line, mark and name, below each other."""
+    for row, name in enumerate(rows):
+        yield _line(0, y, 28, y, _stroke(row))
+        yield _mark(_kind(row), 14, y)
+        yield _text(34, y + 4, _short(name, WIDTH - 34))
+        y += 18
 
 
 def _lines_text(figure: Lines) -> str:
     """Bars by column and row."""
-    return "\n\n".join(
-        f"{panel}\n"
-        + bars(
-            [
-                points[at]._replace(label=f"{column} · {name}")
-                for at, column in enumerate(figure.columns)
-                for name, points in rows.items()
-                if points[at].value is not None
-            ]
-            + [*figure.levels.get(panel, ())[:1]]
-        )
-        for panel, rows in figure.panels.items()
-    )
+    drawn = []
+    for panel, rows in figure.panels.items():
+        points = []
+        for at, column in enumerate(figure.columns):
+            for name, row in rows.items():
+                if row[at].value is not None:
+                    points.append(row[at]._replace(label=f"{column} · {name}"))
+        if panel in figure.levels:
+            level, _ = figure.levels[panel]
+            points.append(level)
+        drawn.append(f"{panel}\n{bars(points)}")
+    return "\n\n".join(drawn)
 
 
 def _lines_numbers(figure: Lines) -> Iterator[str]:
     for panel, rows in figure.panels.items():
         for name, points in rows.items():
-            yield f"{panel} {name}: " + ", ".join(
-                _rate(point._replace(label=column))
-                for column, point in zip(figure.columns, points, strict=True)
-            )
+            said = []
+            for column, point in zip(figure.columns, points, strict=True):
+                said.append(_rate(point._replace(label=column)))
+            yield f"{panel} {name}: {', '.join(said)}"
         if panel in figure.levels:
-            yield _rate(figure.levels[panel][0])
+            level, _ = figure.levels[panel]
+            yield _rate(level)
 
 
-# How each kind is drawn: (height, parts) of its SVG; in characters; its numbers in words, for a
-# reader who hears the page.
+# How each kind is drawn; in characters; its numbers in words, for a reader who hears the page.
 SVG = {Dots: _dots_svg, Intervals: _intervals_svg, Lines: _lines_svg}
-TEXT = {
-    Dots: _dots_text,
-    Lines: _lines_text,
-    Intervals: lambda figure: "\n".join(_intervals_numbers(figure)),
-}
+TEXT = {Dots: _dots_text, Intervals: _intervals_text, Lines: _lines_text}
 NUMBERS = {Dots: _dots_numbers, Intervals: _intervals_numbers, Lines: _lines_numbers}

@@ -511,8 +511,8 @@ def document(analysis: metrics.Analysis, trials: bool = False) -> doc.Document:
         ),
         doc.Plot(figure(analysis), "n: trials; a category without a rate has no dot."),
         [
-            heat_map(analysis),
             signature_table(analysis),
+            heat_map(analysis),
             doc.Bullets(read_lines(analysis)),
             doc.Words(metrics.STATEMENT, "dim"),
         ],

@@ -17,7 +17,7 @@ from common import VERSION
 from common.artifacts import json_file, sha256
 from common.shape import OBJECT, load
 from common.verify import Content, Folder, Verdict
-from show.document import Bullets, Document, Foot, Plot, Section, Table, Tag, markdown
+from show.document import Bullets, Document, Foot, Plot, Table, Tag, markdown
 from show.figures import STAMP, percent, rate
 from show.html import page
 from show.plots import Dots, Point
@@ -50,6 +50,10 @@ HEAD = [
     "third",
     "held to",
 ]
+DRAWN = (
+    "The respondent nearest to each limit or past it, with its 95% interval; dots: all that are "
+    "held to it; tick: the limit. All are SIMULATED."
+)
 CAPTION = "What is said of them: shares of studies with each word of the study, or a higher one"
 NOTES = [
     "A respondent's account is declared before it is asked: a study that excludes it is wrong. "
@@ -142,33 +146,33 @@ def document(out: Mapping[str, Any]) -> Document:
         QUESTION,
         out["summary"],
         Foot(VERSION, facts, "python3 calibrate.py --out DIR (the same flags)"),
-        Plot(
-            figure(out["limits"]), "A tick: the limit. All respondents are SIMULATED."
-        ),
-        [Table(HEAD, by_account, range(4, 8), CAPTION, "respondents")],
-        [Section("How to read this", [Bullets(NOTES)])],
+        Plot(figure(out["limits"]), DRAWN),
+        [
+            Bullets(NOTES),
+            Table(HEAD, by_account, range(4, 8), CAPTION, "respondents"),
+        ],
         stamps=[STAMP],
     )
 
 
 def figure(limits: list[Mapping[str, Any]]) -> Dots:
-    """A row a respondent: what is held to first."""
-    groups: dict[str, list[Point]] = {}
-    shown = set()
+    """A row a limit: the worst of all respondents that are held to it."""
+    held: dict[str, list[Mapping]] = {}
     for limit in limits:
-        name = limit["population"]
-        if name not in shown:
-            groups.setdefault(told(limit), []).append(point(limit))
-        shown.add(name)
-    return Dots("Wrongly told", groups, "share of SIMULATED studies")
+        held.setdefault(told(limit), []).append(limit)
+    rows = {name: [point(group)] for name, group in held.items()}
+    return Dots("The worst of each limit", rows, "share of SIMULATED studies")
 
 
-def point(limit: Mapping[str, Any]) -> Point:
-    """A respondent's share, with its limit as a tick."""
-    value, low, high = (limit[key] for key in ("value", "low", "high"))
-    of = f"{limit['k']}/{limit['n']}"
-    ticks = [limit["wanted"]]
-    return Point(limit["population"], value, low, high, of, "estimate", ticks=ticks)
+def point(limits: list[Mapping[str, Any]]) -> Point:
+    """The worst of several respondents' shares; the others as dots, the limit as a tick."""
+    by_share = sorted(limits, key=itemgetter("value"))
+    worst = by_share[0] if limits[0]["bound"] == "≥" else by_share[-1]
+    value, low, high = worst["value"], worst["low"], worst["high"]
+    of = f"{worst['k']}/{worst['n']}"
+    shares = [limit["value"] for limit in limits]
+    name, ticks = worst["population"], [worst["wanted"]]
+    return Point(name, value, low, high, of, "estimate", units=shares, ticks=ticks)
 
 
 def rows(out: Mapping[str, Any]) -> Iterator[list]:

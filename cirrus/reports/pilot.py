@@ -385,7 +385,7 @@ def _worth(part: Mapping) -> list[doc.Line]:
 
 def _copies(part: Mapping) -> list[doc.Line]:
     row: list[doc.Line] = []
-    for cell in ("TS", "TU", "TO", "TP"):
+    for cell in ("TS", "TP"):  # the figure shows all four
         row.append(counted(part[cell]["k"], part[cell]["n"]))
     for name in ("TS-TU", "TS-TO"):
         row.append(estimate(part["contrasts"][name], 100, 1))
@@ -401,7 +401,7 @@ def _own_word(part: Mapping) -> list[doc.Line]:
 
 
 POINTS = (("verdict", "points (interval)", "bulletins"), _effect)
-COPIES = ("own copy", "unread", "other", "person", "− unread", "− other")
+COPIES = ("own copy", "person", "copy − unread", "copy − other")
 VERDICTS = {
     "2x2": POINTS,
     "mechanism": POINTS,
@@ -665,42 +665,59 @@ def _taken(out: Mapping) -> str:
 def trials(
     rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]]
 ) -> doc.TrialTable:
-    """A row for each trial; of a large study the first runs alone, since a page is to be read."""
+    """A row for each prompt, with the decision of each model beside the others'; of a large study
+    the first runs alone, since a page is to be read."""
     models, cells = list(dict.fromkeys(row["model"] for row in rows)), list(WORDS)
     runs = max((row["run"] for row in rows), default=1)
     last = max(1, SHOWN * runs // max(1, len(rows)))
-
-    def place(row: Mapping) -> tuple:
-        model, cell = models.index(row["model"]), cells.index(row["cell"])
-        return model, row["bulletin"], row["run"], cell
-
-    shown = [row for row in rows if row["run"] <= last]
-    shown.sort(key=place)
+    asked: dict[tuple, dict[str, Mapping]] = {}
+    for row in rows:
+        if row["run"] <= last:
+            place = row["bulletin"], row["run"], cells.index(row["cell"])
+            sent = row["wording"], row["variant"], row["label_scheme"], row["order"]
+            asked.setdefault((*place, *sent), {})[row["model"]] = row
     part = f"Up to run {last} of {runs}. " if last < runs else ""
-    note = f"{part}A row opens its prompt and answer; trials.jsonl.gz has all."
-    head = ("model", "cell", "bulletin", "labels", "order", "run", "decision")
-    opened = [_trial(row, prompts.get(row["id"], ())) for row in shown]
+    note = f"{part}A row opens its prompt and answers; trials.jsonl.gz has all."
+    head = ("cell", "bulletin", "labels", "order", "run", *models)
+    opened = [_trial(asked[place], models, prompts) for place in sorted(asked)]
     return doc.TrialTable("Trials", note, head, opened)
 
 
-def _trial(row: Mapping, prompt: Sequence[str]) -> doc.TrialRow:
+def _trial(
+    answers: Mapping[str, Mapping], models: Sequence[str], prompts: Mapping[str, tuple]
+) -> doc.TrialRow:
+    """`answers`: {model: its trial} of one prompt."""
+    decisions: list[doc.Line] = []
+    texts, prompt = [], ()
+    for model in models:
+        if model not in answers:
+            decisions.append(NONE)
+            continue
+        row = answers[model]
+        decisions.append(_decision(row))
+        texts.append(_answer(row))
+        prompt = prompts.get(row["id"], prompt)
+    titles = ["System prompt", f"Prompt, {row['variant']}, wording {row['wording']}"]
+    if len(prompt) > 2:
+        titles.insert(1, "Worked examples")
+    texts += zip(titles, map(doc.Verbatim, prompt), strict=False)
+    labels, run = SCHEMES[row["label_scheme"]], str(row["run"])
+    asked = [WORDS[row["cell"]], row["bulletin"], labels, row["order"], run]
+    return doc.TrialRow([*asked, *decisions], texts)
+
+
+def _decision(row: Mapping) -> doc.Tag:
+    kind = ACTS[row["cooperates"]]
+    if row["decision"] is None:
+        return doc.Tag(row["status"], kind)
+    return doc.Tag(row["decision"], kind)
+
+
+def _answer(row: Mapping) -> tuple[str, doc.Verbatim]:
+    """Whose answer it is, and the answer."""
     served = [name for name in (row["served_model"], row["provider"]) if name]
     who = " · ".join(served) or "nobody"
     left = len(row["text"]) - LENGTH
     more = f"; {plain(left, 0)} more characters in trials.jsonl.gz" if left > 0 else ""
-    answer = f"Answer ({row['status']}), served by {who}{more}"
-    titles = ["System prompt", f"Prompt, {row['variant']}, wording {row['wording']}"]
-    if len(prompt) > 2:
-        titles.insert(1, "Worked examples")
-    texts = [(answer, doc.Verbatim(row["text"][:LENGTH]))]
-    texts += zip(titles, map(doc.Verbatim, prompt), strict=False)
-    cells = [
-        row["model"],
-        WORDS[row["cell"]],
-        row["bulletin"],
-        SCHEMES[row["label_scheme"]],
-        row["order"],
-        str(row["run"]),
-        doc.Tag(row["decision"] or row["status"], ACTS[row["cooperates"]]),
-    ]
-    return doc.TrialRow(cells, texts)
+    title = f"{row['model']} ({row['status']}), served by {who}{more}"
+    return title, doc.Verbatim(row["text"][:LENGTH])

@@ -110,16 +110,17 @@ def document(out: Mapping[str, Any], study: Study | None = None) -> doc.Document
     stamps = [STAMP] if out["simulated"] else []
     if unfinished:
         stamps.append(f"INCOMPLETE: {', '.join(unfinished)}.")
-    figure, gist = None, []
+    figure, beside = None, [[_short(out)]]
     if _shown(out):
-        figure, gist = _interaction(out), [_intervals(out)]
+        figure = _interaction(out)
+        beside.insert(0, [_intervals(out)])
     return doc.Document(
         "CIRRUS-24 tournament",
         _question(out),
         out["as_specified"]["sentence"],
         doc.Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"),
         figure,
-        [doc.Words(_established(out)), *gist],
+        [doc.Words(_established(out)), doc.Columns(beside)],
         list(_sections(out, study)),
         None if study is None else _trials(study),
         stamps,
@@ -146,7 +147,7 @@ def _sections(
     gates = [_gates(out), doc.Words(GATES_NOTE, "dim")]
     wires = [_wires(out), doc.Words(out["first_line"]["sentence"]), _answers(out)]
     if on_page:
-        gates = [_short(out), *folded("What the gates rest on", gates)]
+        gates = folded("What the gates rest on", gates)
         wires = [_brief(wires[0]), *folded("Figures, and by cell", wires)]
     yield doc.Section("Credibility gates", gates)
     yield doc.Section("Tripwires", wires)
@@ -395,12 +396,11 @@ def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
         if any(cell["n"] for cell in cells):
             panel = panels[f"compliance pressure {h}"] = {}
             for row, (low, high) in CROSSED.items():
-                hollow = point(parts[h], low)._replace(hollow=True)
-                panel[row] = [hollow, point(parts[h], high)]
+                panel[row] = [point(parts[h], low), point(parts[h], high)]
     if not panels:
         return None
-    ends = ("symmetry low", "symmetry high")
-    lines = Lines("Cooperation by symmetry and cue", ends, panels, ("", UP))
+    title, axes = "Cooperation by symmetry and cue", ("symmetry", UP)
+    lines = Lines(title, ("low", "high"), panels, axes)
     return doc.Plot(
         lines,
         f"First encounters of all rounds, {out['established']['decisions']:,} decisions; "

@@ -564,7 +564,7 @@ def test_a_twin_control_shows_its_cells_and_says_the_least_and_the_most_of_its_m
     assert alone["TO"]["low"] < 0.5 < alone["TO"]["high"]
     assert [out["verdict"]["sentence"] for out in (single, three)] == [
         "Cooperation with an own copy 60/60, with a person 0/60.",
-        "Cooperation with an own copy 0/60 to 30/30, with a person 0/60, among 3 respondents.",
+        "Cooperation with an own copy 0/60 (a) to 30/30 (b), with a person 0/60.",
     ]
 
 

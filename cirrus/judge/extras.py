@@ -164,19 +164,23 @@ def lever_headline(parts: Mapping[str, Mapping], called: str) -> str | None:
 
 
 def twin_headline(parts: Mapping[str, Mapping], called: str) -> str:
-    """Whether models cooperate with their own copy, and with a person: the least and the most."""
-    copy = _least_and_most([part["TS"] for part in parts.values()])
-    person = _least_and_most([part["TP"] for part in parts.values()])
-    told = f"Cooperation with an own copy {copy}, with a person {person}"
-    if len(parts) > 1:
-        told += f", among {count(len(parts), called)}"
-    return f"{told}."
+    """Whether models cooperate with their own copy, and with a person: who does so least, and who
+    most."""
+    copy = _least_and_most({name: part["TS"] for name, part in parts.items()})
+    person = _least_and_most({name: part["TP"] for name, part in parts.items()})
+    return f"Cooperation with an own copy {copy}, with a person {person}."
 
 
-def _least_and_most(shares: Sequence[Mapping[str, Any]]) -> str:
-    by_size = sorted(shares, key=lambda share: share["k"] / max(share["n"], 1))
-    ends = [counted(share["k"], share["n"]) for share in by_size]
-    return " to ".join(dict.fromkeys([ends[0], ends[-1]]))
+def _least_and_most(shares: Mapping[str, Mapping[str, Any]]) -> str:
+    """ "0/60 (a) to 30/30 (b)", or the one share where there are no two that differ."""
+    by_size, said = {}, {}
+    for name, share in shares.items():
+        by_size.setdefault(share["k"] / max(share["n"], 1), name)
+        said[name] = counted(share["k"], share["n"])
+    least, most = by_size[min(by_size)], by_size[max(by_size)]
+    if least == most:
+        return said[least]
+    return f"{said[least]} ({least}) to {said[most]} ({most})"
 
 
 HEADLINES: dict[str, Callable] = {"lever": lever_headline, "twin": twin_headline}

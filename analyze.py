@@ -16,7 +16,7 @@ varies. `--verify` checks the journal's chain and the manifest's hashes, and der
 again from the journal alone: the first difference is named. What --out wrote names its runs by
 their paths, and is verified from them. `--export-ratings` and `--import-ratings` have people rate
 policies blind, as adjudicate.py has models; the next analysis reads both. `--index` writes
-index.html, a list of every run.
+index.html, a list of every study.
 """
 
 import json
@@ -31,6 +31,7 @@ from urllib.parse import quote
 
 from cirrus import instruments, plans
 from cirrus.judge.rows import (
+    PLAN_FILE,
     RUNS_FILE,
     places,
     read_study,
@@ -88,7 +89,7 @@ def arguments(argv):
     add(
         "--index",
         action="store_true",
-        help="write index.html into the folder: every run below it",
+        help="write index.html into the folder: every study below it",
     )
     add = flags.add_argument_group(
         "people who rate policies by the codebook"
@@ -353,7 +354,7 @@ def write_figures(report, folder):
 
 # --- the list of runs --------------------------------------------------------------------------
 
-TAGS = {"complete": "yes", "incomplete": "maybe", "damaged": "no"}
+TAGS = {"damaged": "no", "incomplete": "maybe", "complete": "yes"}  # the worst first
 # {file of an analysis: what it found, in a sentence}
 FOUND = {
     "pilot-analysis.json": lambda out: out["verdict"]["sentence"],
@@ -361,54 +362,49 @@ FOUND = {
     "calibration.json": lambda out: out["summary"],
     "analysis.json": lambda out: " ".join(each["summary"] for each in out["models"]),
 }
-STAMP = (
-    "SIMULATED: what is stamped so comes from simulated respondents and says nothing about "
-    "any model."
-)
+STAMP = "SIMULATED: what is stamped so says nothing about any model."
+TO_DO = "not analysed yet: analyze.py FOLDER writes its analysis"
 DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OSError)
+HEAD = ["run", "model", "date", "state", "found, or to do"]
 
 
 class Row(NamedTuple):
-    """What the list says of a run, or of an analysis; `date`: of a run's last session."""
+    """What the list says of a run or a study. `date`: of the last session, "" where none is
+    known."""
 
     models: Sequence[str] = ()
-    date: str = figures.NONE
+    date: str = ""
     state: str = "complete"
     found: str = ""
     simulated: bool = False
 
 
 def index(where: Path) -> tuple[bytes, list[Row]]:
-    """(index.html of a folder, its rows): every run and every analysis at or below it."""
-    table, rows = (
-        doc.Table(["run", "model", "date", "state", "found, or to do"], []),
-        [],
-    )
-    for folder in sorted(verify.folders(where), key=lambda each: each.path):
-        if folder.names.isdisjoint([MANIFEST, *FOUND]):
-            continue
-        made = row(folder)
-        rows.append(made)
-        state = [doc.Tag(made.state, TAGS[made.state])]
-        if made.simulated:
-            state.append(doc.Tag("SIMULATED", "stamp"))
-        models = ", ".join(made.models) or figures.NONE
-        link = linked(folder, where)
-        table.rows.append([link, models, made.date, state, made.found])
+    """(index.html of a folder, its rows): a row a study, those of real models first."""
+    rows: dict[Path, Row] = {}
+    for folder in verify.folders(where):
+        if folder.names & {MANIFEST, PLAN_FILE, *FOUND}:
+            rows[folder.path] = row(folder)
+        if folder.names & {ANALYSIS, PLAN_FILE}:
+            for path in [path for path in rows if path.parent == folder.path]:
+                rows[folder.path] = joined(rows[folder.path], rows.pop(path))
+    in_order = sorted(rows.items(), key=lambda entry: (entry[1].simulated, entry[0]))
+    table = doc.Table(HEAD, [cells(path, made, where) for path, made in in_order])
     report = doc.Document(
         "Results",
-        "Every run below this folder, with its state and what it found.",
-        totals(rows),
+        "Every study below this folder, with its state and what it found.",
+        totals(rows.values()),
         doc.Foot(VERSION, {"rows": str(len(rows))}, "make report"),
-        sections=[doc.Section("Runs", [table])] if rows else [],
-        stamps=[STAMP] if any(each.simulated for each in rows) else [],
+        gist=[table] if rows else [],
+        stamps=[STAMP] if any(made.simulated for made in rows.values()) else [],
     )
-    return page(report).encode(), rows
+    return page(report).encode(), list(rows.values())
 
 
 def row(folder: verify.Folder) -> Row:
+    """Of a folder with a run, an analysis, or both."""
+    made = Row(found=TO_DO if PLAN_FILE in folder.names else "")
     try:
-        made = Row()
         for name in FOUND.keys() & folder.names:
             out = json.loads(read_bytes(folder.path / name))
             simulated = out.get("simulated", False)
@@ -433,18 +429,32 @@ def of_run(path: Path, made: Row) -> Row:
     return Row(models, date, state, found, is_simulated(manifest))
 
 
-def linked(folder: verify.Folder, where: Path) -> doc.Link:
-    """A run's name, which leads to its report, or to its manifest before there is one."""
-    name = os.path.relpath(folder.path, where)
-    file = "report.html" if "report.html" in folder.names else MANIFEST
+def joined(whole: Row, run: Row) -> Row:
+    """A study's row with what one of its runs adds; of two states the worse, with its reason."""
+    models = list(dict.fromkeys([*whole.models, *run.models]))
+    date = max(whole.date, run.date)
+    worse = min(whole, run, key=lambda made: list(TAGS).index(made.state))
+    simulated = whole.simulated or run.simulated
+    return Row(models, date, worse.state, worse.found, simulated)
+
+
+def cells(path: Path, made: Row, where: Path) -> list[doc.Line]:
+    """A row of the table. Its name leads to the report, or else to what lies there."""
+    state = [doc.Tag(made.state, TAGS[made.state])]
+    if made.simulated:
+        state.append(doc.Tag("SIMULATED", "stamp"))
+    name, files = os.path.relpath(path, where), ("report.html", MANIFEST, PLAN_FILE)
+    file = next(file for file in files if (path / file).is_file())
     # A line may break behind a slash.
-    return doc.Link(name.replace("/", " / "), quote(f"{name}/{file}"))
+    link = doc.Link(name.replace("/", " / "), quote(f"{name}/{file}"))
+    models, date = ", ".join(made.models), made.date
+    return [link, models or figures.NONE, date or figures.NONE, state, made.found]
 
 
 def totals(rows: Iterable[Row]) -> str:
     counts = Counter(row.state for row in rows)
-    named = ", ".join(f"{counts[state]:,} {state}" for state in TAGS if counts[state])
-    return named or "no run yet: make pilot, make tournament, make urrp"
+    named = [f"{counts[state]:,} {state}" for state in reversed(TAGS) if counts[state]]
+    return ", ".join(named) or "no run yet: make pilot, make tournament, make urrp"
 
 
 def index_all(args) -> cli.Done:

@@ -325,9 +325,7 @@ def _aligned(table: Table) -> Iterator[str]:
         if len(name) > NAME:
             name = f"{name[: NAME - 1]}…"
         rows.append([name, *rest])
-    widths = []
-    for column in zip(*rows, strict=True):
-        widths.append(max(map(len, column)))
+    widths = [max(map(len, column)) for column in _transposed(rows)]
     for row in rows:
         cells = map(str.ljust, row, widths)
         yield "  ".join(cells).rstrip()[:WIDTH]
@@ -386,26 +384,29 @@ def _rows(table: Table, stamp: str) -> list[list[Any]]:
     """A CSV's lines: the heads, then each row; an estimate takes three columns. `stamp`: what the
     last column says, if any."""
     columns = []
-    for title, *cells in zip(table.head, *table.full_rows(), strict=True):
+    for title, *cells in _transposed([table.head, *table.full_rows()]):
         if any(isinstance(cell, Estimate) for cell in cells):
             columns += _estimates(title, cells)
         else:
             columns.append([title, *map(_value, cells)])
     if stamp:
         columns.append(["stamp", *[stamp] * len(table.rows)])
-    return list(map(list, zip(*columns, strict=True)))
+    return _transposed(columns)
 
 
 def _estimates(title: str, cells: Sequence[Line]) -> list[list[Any]]:
     """Three columns: the figures, their lower and their upper limits."""
-    values, lows, highs = [title], [f"{title}, low"], [f"{title}, high"]
+    rows: list[list[Any]] = [[title, f"{title}, low", f"{title}, high"]]
     for cell in cells:
-        if not isinstance(cell, Estimate):
-            cell = Estimate(cell, _value(cell))
-        values.append(cell.value)
-        lows.append(cell.low)
-        highs.append(cell.high)
-    return [values, lows, highs]
+        if isinstance(cell, Estimate):
+            rows.append([cell.value, cell.low, cell.high])
+        else:
+            rows.append([_value(cell), None, None])
+    return _transposed(rows)
+
+
+def _transposed(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    return list(map(list, zip(*rows, strict=True)))
 
 
 def _value(cell: Line) -> Any:

@@ -294,7 +294,7 @@ h2{font-size:1.2rem;margin:2rem 0 .5rem;padding-top:.6rem;border-top:1px solid v
 h3{font-size:1rem;margin:1.2rem 0 .3rem}
 p,ul{margin:.4rem 0 .8rem;max-width:46rem}ul{padding-left:1.2rem}li{margin:.25rem 0}
 a{color:var(--link)}.dim,small{color:var(--dim)}
-.first{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,34rem);gap:.4rem 2.5rem;
+.first{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,33rem);gap:.4rem 2rem;
 grid-template-areas:"answer figure" "question figure";grid-template-rows:auto 1fr}
 .answer{grid-area:answer;font-size:1.3rem;line-height:1.35;font-weight:600;margin:.3rem 0}
 .first>figure{grid-area:figure;min-width:0}
@@ -306,7 +306,7 @@ border-radius:.4rem;padding:.3rem .7rem;margin:.4rem 0;font-weight:600;font-size
 max-width:none}
 .cols{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
 gap:1rem 2rem;align-items:start}
-figure{margin:.5rem 0 1rem;max-width:34rem}figcaption{color:var(--dim);font-size:.9rem}
+figure{margin:.5rem 0 1rem;max-width:33rem}figcaption{color:var(--dim);font-size:.9rem}
 svg{display:block;width:100%;height:auto;overflow:visible}
 .wide{overflow-x:auto;margin:.4rem 0 1rem}
 table{border-collapse:collapse;font-size:.92rem;width:100%}
@@ -317,7 +317,7 @@ thead th{font-weight:600;color:var(--dim);vertical-align:bottom}tbody th{font-we
 tr.group th{font-weight:600;padding-top:.6rem}
 td.n,th.n{text-align:right;padding-right:1.1rem;font-variant-numeric:tabular-nums}
 .pair{white-space:nowrap}
-.cols th,.cols td{padding-right:.5rem}.cols thead th{font-size:.86rem}
+.cols th,.cols td,.question th,.question td{padding-right:.5rem}.cols thead th{font-size:.86rem}
 .heat{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}
 .heat th,.heat td{border:0;padding:.22rem .45rem;font-size:.86rem}
 .heat th{max-width:13rem}.heat thead th{font-weight:400;text-align:right}
@@ -351,6 +351,7 @@ border:1px solid var(--edge);border-radius:.3rem;padding:.2rem .4rem;max-width:1
 .trials .wide{max-height:36rem;overflow:auto;border:1px solid var(--rule)}
 .trials th,.trials td{padding:.25rem .6rem;font-size:.88rem}
 .trials thead th{position:sticky;top:0;background:var(--paper)}
+.trials td>div{position:sticky;left:.6rem;max-width:min(65rem,100vw - 3.5rem)}
 .trials tr:has(button){cursor:pointer}.trials tr:has(button):hover{background:var(--panel)}
 .trials button{font:inherit;color:var(--link);background:none;border:0;padding:0;text-align:left;
 cursor:pointer}

@@ -13,7 +13,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from itertools import chain, takewhile
 from typing import Any
@@ -40,11 +40,11 @@ const add = (parent, tag, words) =>
   parent.appendChild(Object.assign(document.createElement(tag), {textContent: words}));
 const read = part => part.map(at => lines[at]).join('\\n');
 const open = (row, at) => {
-  const cell = add(document.createElement('tr'), 'td', '');
+  const cell = add(document.createElement('tr'), 'td', ''), texts = add(cell, 'div', '');
   cell.colSpan = row.cells.length;
   for (const [head, ...parts] of rows[at]) {
-    add(cell, 'h3', read(head));
-    const text = add(cell, 'pre', '');
+    add(texts, 'h3', read(head));
+    const text = add(texts, 'pre', '');
     parts.forEach((part, n) => add(text, n === 1 ? 'mark' : 'span', read(part)));
   }
   row.after(cell.parentElement);
@@ -139,9 +139,9 @@ def whole(words: object) -> str:
     return WHOLE.sub(r'<span class="pair">\g<0></span>', text(words))
 
 
-def element(name: str, inside: str, attributes: str = "") -> str:
-    """`attributes`: such as ` class="dim"`, with their values escaped."""
-    return f"<{name}{attributes}>{inside}</{name}>"
+def element(name: str, inside: Iterable[str], attributes: str = "") -> str:
+    """`inside`: HTML, or pieces of it. `attributes`: such as ` class="dim"`, escaped."""
+    return f"<{name}{attributes}>{''.join(inside)}</{name}>"
 
 
 # --- lines -------------------------------------------------------------------------------------
@@ -156,14 +156,14 @@ def _link(link: doc.Link) -> str:
 
 
 LINES: dict[type, Callable[[Any], str]] = {
-    str: text,
+    str: whole,
     list: lambda pieces: " ".join(map(line, pieces)),
     doc.Tag: _tag,
     doc.Link: _link,
     doc.Code: lambda code: element("code", text(code.words)),
     doc.Small: lambda small: element("small", text(small.words)),
     doc.Heat: lambda heat: text(heat.words),
-    doc.Estimate: lambda estimate: whole(estimate.words),
+    figures.Estimate: lambda estimate: whole(estimate.words),
 }
 
 
@@ -182,14 +182,13 @@ def _table(table: doc.Table, level: int) -> str:
     if heat:
         caption, look = caption + _scale(), "stacked heat"
     if heat or len(table.head) > MOST_COLUMNS:  # may scroll: by keyboard too
-        label = text(table.caption or "table")
+        label = text(table.caption if table.caption else "table")
         region = f' tabindex="0" role="region" aria-label="{label}"'
-    if caption:
-        caption = element("caption", caption)
-    head = element("thead", element("tr", _head(table)))
-    body = element("tbody", "".join(_row(table, row) for row in table.rows))
-    whole_table = element("table", caption + head + body, f' class="{look}"')
-    return element("div", whole_table, f' class="wide"{region}')
+    parts = [element("caption", caption)] if caption else []
+    parts.append(element("thead", element("tr", _head(table))))
+    parts.append(element("tbody", [_row(table, row) for row in table.rows]))
+    scrolled = element("table", parts, f' class="{look}"')
+    return element("div", scrolled, f' class="wide"{region}')
 
 
 def _is_heat_map(table: doc.Table) -> bool:
@@ -197,15 +196,13 @@ def _is_heat_map(table: doc.Table) -> bool:
     return any(isinstance(cell, doc.Heat) for cell in cells)
 
 
-def _head(table: doc.Table) -> str:
+def _head(table: doc.Table) -> Iterator[str]:
     say = whole if len(table.head) <= UNBROKEN else text
-    cells = []
     for at, name in enumerate(table.head):
         if name:
-            cells.append(element("th", say(name), f' scope="col"{_number(table, at)}'))
+            yield element("th", say(name), f' scope="col"{_number(table, at)}')
         else:
-            cells.append('<td class="none"></td>')
-    return "".join(cells)
+            yield '<td class="none"></td>'
 
 
 def _number(table: doc.Table, at: int) -> str:
@@ -224,7 +221,7 @@ def _row(table: doc.Table, row: Sequence[doc.Line]) -> str:
             look = _tint(cell)
         named = f' data-h="{text(table.head[at])}"'
         cells.append(element("td", line(cell), look + named))
-    return element("tr", "".join(cells))
+    return element("tr", cells)
 
 
 def _tint(cell: doc.Heat) -> str:
@@ -241,9 +238,10 @@ def _tint(cell: doc.Heat) -> str:
 def _scale() -> str:
     """What the tints of a heat map stand for."""
     steps = []
-    for percent in range(0, 101, 20):
-        steps.append(element("b", f"{percent}%", _tint(doc.Heat(percent / 100))))
-    return element("span", "".join(steps), ' class="scale" aria-hidden="true"')
+    for tenths in range(0, 11, 2):
+        look = _tint(doc.Heat(tenths / 10))
+        steps.append(element("b", f"{10 * tenths}%", look))
+    return element("span", steps, ' class="scale" aria-hidden="true"')
 
 
 # --- blocks ------------------------------------------------------------------------------------
@@ -255,8 +253,7 @@ def _words(block: doc.Words, level: int) -> str:
 
 
 def _bullets(block: doc.Bullets, level: int) -> str:
-    items = [element("li", line(item)) for item in block.items]
-    return element("ul", "".join(items))
+    return element("ul", [element("li", line(item)) for item in block.items])
 
 
 def _verbatim(block: doc.Verbatim, level: int) -> str:
@@ -276,7 +273,7 @@ def _fold(block: doc.Fold, level: int) -> str:
 
 def _columns(block: doc.Columns, level: int) -> str:
     columns = [element("div", blocks(part, level)) for part in block.parts]
-    return element("div", "".join(columns), ' class="cols"')
+    return element("div", columns, ' class="cols"')
 
 
 def _section(block: doc.Section, level: int) -> str:
@@ -308,7 +305,7 @@ def page(report: doc.Document) -> str:
     """The whole report as one file of HTML."""
     main = _first(report) + _sections(report)
     script, allowed = "", "'none'"
-    if report.trials and report.trials.rows:
+    if report.trials:
         main += _trials(report.trials)
         script = element("script", SCRIPT) + "\n"
         digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest())
@@ -350,18 +347,19 @@ def _is_narrow(block: Any) -> bool:
 
 def _sections(report: doc.Document) -> str:
     """Each section, after links to them where they are more than two."""
+    links, sections = [], []
     titles = [section.title for section in report.sections]
-    links, sections = "", ""
     names = doc.slugs(titles, ("main", "trials"))
     for name, section in zip(names, report.sections, strict=True):
-        links += _item(name, section.title)
+        links.append(_item(name, section.title))
         part = blocks([section], 2)
-        sections += "\n" + element("section", part, f' id="{name}"')
-    if report.trials and report.trials.rows:
-        links += _item("trials", report.trials.title)
-    if len(titles) <= 2:
-        return sections
-    return element("nav", element("ul", links), ' aria-label="Contents"') + sections
+        sections.append("\n" + element("section", part, f' id="{name}"'))
+    if report.trials:
+        links.append(_item("trials", report.trials.title))
+    if len(sections) > 2:
+        contents = element("nav", element("ul", links), ' aria-label="Contents"')
+        sections.insert(0, contents)
+    return "".join(sections)
 
 
 def _item(name: str, title: str) -> str:
@@ -371,10 +369,11 @@ def _item(name: str, title: str) -> str:
 def _trials(trials: doc.TrialTable) -> str:
     """Rows that stand as they are, and each distinct line of their texts once, as JSON."""
     head = [element("th", text(name), ' scope="col"') for name in trials.head]
-    rows, texts, lines = [], [], {}
+    rows, texts = [], []
+    lines: dict[str, int] = {}
     for trial in trials.rows:
         cells = [element("td", line(cell)) for cell in trial.cells]
-        rows.append(element("tr", "".join(cells)))
+        rows.append(element("tr", cells))
         texts.append([_parts(*titled, lines) for titled in trial.texts])
     data = {"lines": list(lines), "rows": texts}
     written = json.dumps(data, ensure_ascii=False, separators=(",", ":"))

@@ -14,11 +14,11 @@ drawing, of which it is `WIDTH` wide; y grows downwards.
 
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import chain, pairwise
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from show import figures
 from show.figures import SERIES, estimate, interval, percent, rate, signed, visible
@@ -62,10 +62,10 @@ class Point(NamedTuple):
     ticks: Sequence[float] = ()
 
     @property
-    def limits(self) -> tuple[float, ...]:
-        """Its interval, () where there is none."""
+    def limits(self) -> tuple[float, float] | None:
+        """Its interval, None where there is none."""
         if self.low is None or self.high is None:
-            return ()
+            return None
         return self.low, self.high
 
 
@@ -170,15 +170,20 @@ class Scale(NamedTuple):
         share = (value - self.first) / (self.last - self.first)
         return self.start + self.length * share
 
-    @property
-    def middle(self) -> float:
-        return self.start + self.length / 2
-
 
 def _text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
     look = f' class="{kind}"' if kind else ""
     place = f'{_at(x=x, y=y)}{look} text-anchor="{anchor}"'
     return f"<text {place}>{escape(visible(words))}</text>"
+
+
+def _texts(
+    x: float, y: float, lines: Sequence[str], kind: str = "", anchor: str = "start"
+) -> Iterator[str]:
+    """Lines below each other."""
+    for words in lines:
+        yield _text(x, y, words, kind, anchor)
+        y += LINE
 
 
 def _at(**places: float) -> str:
@@ -201,7 +206,9 @@ def _mark(kind: str, x: float, y: float, hollow: bool = False) -> str:
 
 
 def _dot(point: Point, kind: str, scale: Scale, y: float) -> Iterator[str]:
-    """A mark with its interval along a row, over its units."""
+    """A mark with its interval along a row, over its units, where the value is known."""
+    if point.value is None:
+        return
     bar = f"bar s-{kind}"
     for value in point.units:
         place = _at(cx=scale.at(value), cy=y)
@@ -264,21 +271,28 @@ class Row(NamedTuple):
     beside: Sequence[str]
 
 
+RowGroups = dict[str, list[Row]]
+
+
 def _rows(
-    groups: Mapping[str, Sequence[Row]], ticks: Sequence[float]
-) -> tuple[Scale, float, list[str]]:
-    """Groups of rows before a grid: the scale across, where the axis stands, and the parts."""
+    groups: RowGroups,
+    ticks: Sequence[float],
+    say: Callable[[float], str],
+    title: str,
+) -> Drawing:
+    """Groups of rows before a grid; below it `ticks` as they are said, and the axis's title."""
     every = list(chain.from_iterable(groups.values()))
     left = min(160.0, 16 + _room(row.point.label for row in every))
     right = 18 + _room(chain.from_iterable(row.beside for row in every))
     scale = Scale(left, WIDTH - left - min(right, 200), ticks[0], ticks[-1])
-    y, grid, parts = 14.0, [], []
+    y = 14.0
+    grid: list[str] = []
+    parts: list[str] = []
     for name, rows in groups.items():
         if name:
-            for words in _in_lines(name, WIDTH / 1.1):
-                parts.append(_text(0, y + 4, words, "head"))
-                y += 16
-            y += 5
+            heading = _in_lines(name, WIDTH / 1.1)
+            parts += _texts(0, y + 4, heading, "head")
+            y += LINE * len(heading) + 7
         top = y - 11
         for row in rows:
             names = _in_lines(row.point.label, left - 6)
@@ -289,35 +303,41 @@ def _rows(
             look = "grid" if tick else "zero"
             grid.append(_upright(scale.at(tick), top, y - 10, look))
         y += 4
-    return scale, y, grid + parts
+    parts += _axes(scale, ticks, say, y)
+    parts.append(_axis(left + scale.length / 2, y + 21, title))
+    return y + 26, grid + parts
 
 
 def _row(row: Row, names: Sequence[str], scale: Scale, y: float) -> Iterator[str]:
-    """Its name, what stands beside it, and its mark where the value is known."""
-    for at, words in enumerate(names):
-        yield _text(0, y + 4 + LINE * at, words)
+    """Its name, what stands beside it, and its mark."""
+    yield from _texts(0, y + 4, names)
     for at, words in enumerate(row.beside):
         look = "dim" if at else "num"
         yield _text(WIDTH, y + 4 + LINE * at, words, look, "end")
-    if row.point.value is not None:
-        yield from _dot(row.point, row.kind, scale, y)
+    yield from _dot(row.point, row.kind, scale, y)
+
+
+def _axes(
+    scale: Scale, ticks: Sequence[float], say: Callable[[float], str], y: float
+) -> Iterator[str]:
+    """The number of zero, and of the other ticks that have room for one."""
+    every = math.ceil(NUMBER * (len(ticks) - 1) / scale.length)
+    for at, tick in enumerate(ticks, -ticks.index(0)):
+        if at % every == 0:
+            yield _axis(scale.at(tick), y + 5, say(tick))
 
 
 # --- shares, a row each ------------------------------------------------------------------------
 
 
 def _dots_svg(figure: Dots) -> Drawing:
-    groups = {}
+    groups: RowGroups = {}
     for name, points in figure.groups.items():
         rows = groups[name] = []
         for at, point in enumerate(points):
             kind = point.kind if point.kind else _kind(at)
             rows.append(Row(point, kind, [_known(point)]))
-    scale, y, parts = _rows(groups, SHARES)
-    for tick in SHARES:
-        parts.append(_axis(scale.at(tick), y + 5, percent(tick)))
-    parts.append(_axis(scale.middle, y + 21, figure.axis))
-    return y + 26, parts
+    return _rows(groups, SHARES, percent, figure.axis)
 
 
 def _known(point: Point) -> str:
@@ -344,9 +364,10 @@ def _bar(point: Point, left: int, width: int) -> str:
     said = f"{percent(point.value):>4}"
     if point.limits:
         low, high = (round(end * width) for end in point.limits)
-        said += f"  ({interval(*point.limits, 0, scale=100)})"
-    bar = "█" * low + "▒" * (value - low) + "─" * (high - value) + "·" * (width - high)
-    return f"{head}{bar} {said}  {point.note}".rstrip()
+        said += f"  ({interval(point.low, point.high, 0, scale=100)})"
+    bar = f"{'█' * low:▒<{value}}"
+    bar = f"{bar:─<{high}}"
+    return f"{head}{bar:·<{width}} {said}  {point.note}".rstrip()
 
 
 def _dots_text(figure: Dots) -> str:
@@ -381,7 +402,7 @@ def _ticks(points: Iterable[Point]) -> list[float]:
 
 
 def _intervals_svg(figure: Intervals) -> Drawing:
-    groups = {}
+    groups: RowGroups = {}
     for name, points in figure.groups.items():
         rows = groups[name] = []
         for point in points:
@@ -390,14 +411,11 @@ def _intervals_svg(figure: Intervals) -> Drawing:
                 beside.append(point.note)
             rows.append(Row(point, "estimate", beside))
     ticks = _ticks(chain.from_iterable(figure.groups.values()))
-    scale, y, parts = _rows(groups, ticks)
-    # Zero has a number, and the others that have room.
-    every = math.ceil(NUMBER * (len(ticks) - 1) / scale.length)
-    for at, tick in enumerate(ticks, -ticks.index(0)):
-        if at % every == 0:
-            parts.append(_axis(scale.at(tick), y + 5, signed(100 * tick, 0)))
-    parts.append(_axis(scale.middle, y + 21, figure.unit))
-    return y + 26, parts
+    return _rows(groups, ticks, _in_points, figure.unit)
+
+
+def _in_points(share: float) -> str:
+    return signed(100 * share, 0)
 
 
 def _difference(point: Point) -> str:
@@ -471,9 +489,9 @@ def _lines_svg(figure: Lines) -> Drawing:
     if across:
         parts.append(_axis((AXIS + WIDTH) / 2, y + 2, across))
         y += 16
-    rows = dict.fromkeys(chain.from_iterable(figure.panels.values()))
-    parts += _legend(rows, y + 12)
-    return y + 8 + 18 * len(rows), parts
+    named = dict.fromkeys(chain.from_iterable(figure.panels.values()))
+    parts += _legend(named, y + 12)
+    return y + 8 + 18 * len(named), parts
 
 
 def _percentages(frame: Frame) -> Iterator[str]:
@@ -505,36 +523,33 @@ def _columns(figure: Lines, frame: Frame) -> Iterator[str]:
         x = scale.at(stop)
         if x < free:
             continue
-        for at, words in enumerate(lines):
-            yield _text(x, frame.base + 16 + LINE * at, words, "", "middle")
+        yield from _texts(x, frame.base + 16, lines, anchor="middle")
         free = x + 22
 
 
 def _panel(figure: Lines, name: str, rows: Groups, frame: Frame) -> Iterator[str]:
     """A band, lines, intervals and marks."""
-    level = crossing = Point("", None)
     if name in figure.levels:
-        level, crossing = figure.levels[name]
-    if level.value is not None:
-        yield from _level(level, frame)
+        yield from _level(*figure.levels[name], figure, frame)
     scale = _across(figure, frame)
     shift = APART * (1 - len(rows)) / 2
     for row, points in enumerate(rows.values()):
         spots = [scale.at(stop) + shift for stop in figure.stops]
         yield from _curve(row, points, spots, frame.shares)
         shift += APART
-    if level.value is not None and crossing.value is not None:
-        y = frame.shares.at(level.value)
-        yield from _dot(crossing, "estimate", scale, y)
 
 
-def _level(level: Point, frame: Frame) -> Iterator[str]:
-    """A dashed line across a panel, on its interval as a band."""
+def _level(level: Point, crossing: Point, figure: Lines, frame: Frame) -> Iterator[str]:
+    """A dashed line across a panel, on its interval as a band; on it the place of a crossing."""
+    if level.value is None:
+        return
     if level.limits:
         low, high = map(frame.shares.at, level.limits)
         place = _at(x=frame.left, y=high, width=frame.wide, height=low - high)
         yield f'<rect {place} class="c-none band"/>'
-    yield frame.level(frame.shares.at(level.value), "stroke d2 s-estimate")
+    y = frame.shares.at(level.value)
+    yield frame.level(y, "stroke d2 s-estimate")
+    yield from _dot(crossing, "estimate", _across(figure, frame), y)
 
 
 def _stroke(row: int) -> str:
@@ -554,7 +569,8 @@ def _curve(
         yield _line(x1, y1, x2, y2, _stroke(row))
     for x, y, point in known:
         if point.limits:
-            yield _upright(x, *map(shares.at, point.limits), f"bar s-{kind}")
+            low, high = map(shares.at, point.limits)
+            yield _upright(x, low, high, f"bar s-{kind}")
         yield _mark(kind, x, y, point.hollow)
 
 
@@ -574,8 +590,7 @@ def _lines_text(figure: Lines) -> str:
         points = []
         for at, column in enumerate(figure.columns):
             for name, row in rows.items():
-                if row[at].value is not None:
-                    points.append(row[at]._replace(label=f"{column} · {name}"))
+                points.append(row[at]._replace(label=f"{column} · {name}"))
         if panel in figure.levels:
             level, _ = figure.levels[panel]
             points.append(level)
@@ -586,9 +601,8 @@ def _lines_text(figure: Lines) -> str:
 def _lines_numbers(figure: Lines) -> Iterator[str]:
     for panel, rows in figure.panels.items():
         for name, points in rows.items():
-            said = []
-            for column, point in zip(figure.columns, points, strict=True):
-                said.append(_rate(point._replace(label=column)))
+            named = zip(figure.columns, points, strict=True)
+            said = [_rate(point._replace(label=column)) for column, point in named]
             yield f"{panel} {name}: {', '.join(said)}"
         if panel in figure.levels:
             level, _ = figure.levels[panel]
@@ -596,6 +610,18 @@ def _lines_numbers(figure: Lines) -> Iterator[str]:
 
 
 # How each kind is drawn; in characters; its numbers in words, for a reader who hears the page.
-SVG = {Dots: _dots_svg, Intervals: _intervals_svg, Lines: _lines_svg}
-TEXT = {Dots: _dots_text, Intervals: _intervals_text, Lines: _lines_text}
-NUMBERS = {Dots: _dots_numbers, Intervals: _intervals_numbers, Lines: _lines_numbers}
+SVG: dict[type, Callable[[Any], Drawing]] = {
+    Dots: _dots_svg,
+    Intervals: _intervals_svg,
+    Lines: _lines_svg,
+}
+TEXT: dict[type, Callable[[Any], str]] = {
+    Dots: _dots_text,
+    Intervals: _intervals_text,
+    Lines: _lines_text,
+}
+NUMBERS: dict[type, Callable[[Any], Iterator[str]]] = {
+    Dots: _dots_numbers,
+    Intervals: _intervals_numbers,
+    Lines: _lines_numbers,
+}

@@ -678,7 +678,7 @@ def trials(
             asked.setdefault((*place, *sent), {})[row["model"]] = row
     part = f"Up to run {last} of {runs}. " if last < runs else ""
     note = f"{part}A row opens its prompt and answers; trials.jsonl.gz has all."
-    head = ("cell", "bulletin", "labels", "order", "run", *models)
+    head = ("cell", *models, "bulletin", "labels", "order", "run")
     opened = [_trial(asked[place], models, prompts) for place in sorted(asked)]
     return doc.TrialTable("Trials", note, head, opened)
 
@@ -702,8 +702,8 @@ def _trial(
         titles.insert(1, "Worked examples")
     texts += zip(titles, map(doc.Verbatim, prompt), strict=False)
     labels, run = SCHEMES[row["label_scheme"]], str(row["run"])
-    asked = [WORDS[row["cell"]], row["bulletin"], labels, row["order"], run]
-    return doc.TrialRow([*asked, *decisions], texts)
+    asked = [row["bulletin"], labels, row["order"], run]
+    return doc.TrialRow([WORDS[row["cell"]], *decisions, *asked], texts)
 
 
 def _decision(row: Mapping) -> doc.Tag:

@@ -512,7 +512,7 @@ def _across(figure: Lines, frame: Frame) -> Scale:
 
 def _names(figure: Lines, frame: Frame) -> list[list[str]]:
     """The lines of each column's name."""
-    room = frame.wide / len(figure.columns) - 6
+    room = frame.wide / len(figure.columns) - 12
     return [_in_lines(name, room) for name in figure.columns]
 
 

@@ -399,8 +399,8 @@ def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
                 panel[row] = [point(parts[h], low), point(parts[h], high)]
     if not panels:
         return None
-    title, axes = "Cooperation by symmetry and cue", ("symmetry", UP)
-    lines = Lines(title, ("low", "high"), panels, axes)
+    ends = ("symmetry low", "symmetry high")
+    lines = Lines("Cooperation by symmetry and cue", ends, panels, ("", UP))
     return doc.Plot(
         lines,
         f"First encounters of all rounds, {out['established']['decisions']:,} decisions; "

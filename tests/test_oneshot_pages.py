@@ -9,16 +9,11 @@ import pytest
 from answers import CELLS, answered
 from answers import study as analysis
 
-from cirrus.ask.oneshot import DESIGNS
 from cirrus.reports import pilot
 from common.artifacts import canonical_json
 from show.document import terminal
 
-RAISED = {
-    "MN": 0.6,
-    "ME": 0.6,
-    **{f"L{level}": 0.3 + 0.08 * level for level in range(1, 7)},
-}
+RAISED = {"MN": 0.6, "ME": 0.6, "L1": 0.38, "L2": 0.46, "L3": 0.54, "L4": 0.62, "L5": 0.7}
 # {model: shares of cooperation that are not .3}; their names say how they were made.
 MODELS = {
     "mirror": {"HP": 0.95, "TS": 0.95, "TP": 0.1},
@@ -30,195 +25,129 @@ MODELS = {
 
 def study(design, models=MODELS, left=0, **size):
     """(analysis, rows, prompts) of a study whose first `left` trials have no answer yet."""
-    rows = [
-        row | {"decision": {1: "COORDINATE", 0: "PREEMPT"}[row["cooperates"]]}
-        for seed, model in enumerate(models)
-        for row in answered(
-            design, RAISED | MODELS[model], model=model, seed=seed, **size
-        )
-    ]
-    for row in rows[:left]:
-        row |= {"cooperates": None, "decision": None, "status": "not_run", "text": ""}
+    rows = []
+    for seed, model in enumerate(models):
+        rows += answered(design, RAISED | MODELS[model], model=model, seed=seed, **size)
+    for at, row in enumerate(rows):
+        row["decision"] = "COORDINATE" if row["cooperates"] else "PREEMPT"
+        if at < left:
+            row |= {"cooperates": None, "decision": None, "status": "not_run"}
     out = analysis(rows, design=design, provider="http://x")
-    return (
-        json.loads(canonical_json(out)),
-        rows,
-        dict.fromkeys([row["id"] for row in rows], ("Be brief.", "Decide.")),
-    )
+    prompts = dict.fromkeys([row["id"] for row in rows], ("Be brief.", "Decide."))
+    return json.loads(canonical_json(out)), rows, prompts
 
 
 def text_of(html):
     """Its words; a `span` ends none."""
-    return " ".join(
-        unescape(re.sub(r"<[^>]*>", " ", re.sub("</?span[^>]*>", "", html))).split()
-    )
+    spaced = re.sub(r"<[^>]*>", " ", re.sub("</?span[^>]*>", "", html))
+    return " ".join(unescape(spaced).split())
 
 
 class Page:
-    """What a reader sees: `words` outside folds, `folded` ones, `trials`, and `tables`."""
+    """What a reader sees: `words` outside folds and trials, `text` with folds, and `rows`, the
+    cells of every row of a table."""
 
-    def __init__(self, files):
-        self.files = files
-        main = re.search("<main.*</main>", files["report.html"], re.S)[0]
-        main = re.sub(r"<(title|desc)>.*?</\1>", "", main)
-        main, _, trials = main.partition('<section id="trials')
-        folds = re.compile("</summary>(.*?)</details>", re.S)
-        self.trials = text_of(f"<{trials}".split("<script")[0])
-        self.words, self.folded = (
-            text_of(part).split()
-            for part in (folds.sub("", main), " ".join(folds.findall(main)))
-        )
-        self.text = " ".join([*self.words, *self.folded])
-        self.tables = [
-            [
-                [text_of(cell) for cell in re.findall("<t[hd].*?</t[hd]>", row)]
-                for row in re.findall("<tr.*?</tr>", table)
-            ]
-            for table in re.findall("<table.*?</table>", main, re.S)
-        ]
-
-    def table(self, *head):
-        """The first table whose columns begin so, without its head."""
-        return next(rows[1:] for rows in self.tables if rows[0][: len(head)] == [*head])
-
-
-def page_of(out, rows, prompts):
-    return Page(pilot.files(out, rows, prompts, {"design": "d" * 64}))
+    def __init__(self, out, rows, prompts):
+        self.files = pilot.files(out, rows, prompts, {"design": "d" * 64})
+        html = re.sub(r"<(title|desc)>.*?</\1>", "", self.files["report.html"])
+        main = html.partition("<main")[2].partition('<section id="trials')[0]
+        self.html = html.partition("</head>")[2]
+        self.text = text_of(f"<main{main}")
+        folded = re.sub("</summary>.*?</details>", "", main, flags=re.S)
+        self.words = text_of(f"<main{folded}")
+        self.rows = []
+        for row in re.findall("<tr.*?</tr>", main):
+            self.rows.append(list(map(text_of, re.findall("<t[hd].*?</t[hd]>", row))))
 
 
 @pytest.fixture(scope="module", params=CELLS)
 def made(request):
     out, rows, prompts = study(request.param)
-    return out, page_of(out, rows, prompts)
+    return out, Page(out, rows, prompts)
 
 
 def test_a_page_is_short_and_begins_with_the_verdict_and_shows_no_code_of_a_cell(made):
     out, page = made
     sentence, summary = out["verdict"]["sentence"], page.files["pilot-summary.md"]
-    assert (
-        f" {sentence} " in page.text[: len(sentence) + 200]
-        and f"\n**{sentence}**\n" in summary
-    )
-    assert len(page.words) <= 600 and len(page.words) + len(page.folded) <= 2500
-    shown = " ".join([page.text, page.trials, summary])
-    assert not {*sum(CELLS.values(), ()), "SxC"} & {*re.findall(r"\w+", shown)}
+    assert sentence in page.text[:300] and f"\n**{sentence}**\n" in summary
+    assert len(page.words.split()) <= 600 and len(page.text.split()) <= 2500
+    codes = {"SxC"}.union(*CELLS.values())
+    assert codes.isdisjoint(re.findall(r"\w+", text_of(page.html) + summary))
+    for claim in (*out["claims"]["may"], *out["claims"]["may_not"]):
+        assert " ".join(claim.split()) in page.text and f"- {claim}\n" in summary
     lines = terminal(pilot.document(out, {})).splitlines()
     assert len(lines) <= 13 and max(map(len, lines)) <= 80
-    shown = " ".join(lines)
-    assert shown.startswith(f"{sentence} First line alone: 100.0% read; ")
-    named = [line.split()[0] for line in lines]
-    assert [name for name in named if name in MODELS][-len(MODELS) :] == list(MODELS)
-
-
-def test_verdicts_accounts_contrasts_and_claims_are_those_of_the_analysis(made):
-    out, page = made
-    by_model = out[out["design"]["design"]]["by_model"]
-    for contrast in [
-        shown for model in MODELS for shown in by_model[model]["contrasts"].values()
-    ]:
-        value, low, high = (
-            re.sub("^\\+0.0$", "0.0", f"{100 * contrast[key]:+.1f}").replace("-", "−")
-            for key in ("value", "low", "high")
-        )
-        [*_, (*_, limits)] = (
-            row
-            for rows in page.tables
-            for row in rows
-            if row[:2] == [contrast["label"], f"{value} ({low} to {high})"]
-        )
-        assert limits == f"{contrast['limit_by']}, {100 * contrast['level']:.4g}%"
-    for claim in (*out["claims"]["may"], *out["claims"]["may_not"]):
-        assert " ".join(claim.split()) in page.text
-        assert f"- {claim}\n" in page.files["pilot-summary.md"]
-    if out["design"]["design"] != "twin":  # which has no cells for any account
-        assert [row[:2] for row in page.table("model", "verdict")] == [
-            [name, by_model[name]["verdict"]["word"]] for name in MODELS
-        ]
-        assert [row[1:] for row in page.table("account", *MODELS)] == [
-            [
-                "excluded"
-                if by_model[name]["accounts"][account]["excluded"]
-                else "open"
-                for name in MODELS
-            ]
-            for account in (
-                "nothing",
-                "surface",
-                "labels",
-                "missing",
-                "conditional",
-                "adding_up",
-            )
-        ]
+    assert set(MODELS) <= {line.split()[0] for line in lines}
 
 
 @pytest.mark.parametrize("design", CELLS)
 def test_an_unfinished_study_shows_counts_alone(design):
-    out, rows, prompts = study(design, ["coin"], left=1)
-    page, cells = page_of(out, rows, prompts), out[design]["by_model"]["coin"]["cells"]
-    assert [row[1] for row in page.table("cell", "coin")] == [
-        f"{cells[cell.name]['k']}/{cells[cell.name]['n']}"
-        for cell in DESIGNS[design].cells
-    ]
-    assert "INCOMPLETE: 1 of" in page.text
-    assert "svg" not in page.files["report.html"].split("</head>")[1]
+    page = Page(*study(design, ["coin"], left=1))
+    assert "INCOMPLETE: 1 of" in page.text and "svg" not in page.html
     assert not re.search(r"\d% \(\d|95% intervals", page.text)
+    heads = [row[0] for row in page.rows]
+    counts = page.rows[heads.index("cell") + 1 :][: len(CELLS[design])]
+    assert all(re.fullmatch(r"\d+/\d+", cooperative) for _, cooperative in counts)
 
 
-def test_a_criterion_that_its_interval_does_not_support_is_not_established_and_who_served_a_name():
+def test_a_criterion_whose_interval_does_not_support_it_is_not_established():
     out, rows, prompts = study("2x2", ["coin"])
-    for row, met, established in zip(
-        out["success"],
-        (True, True, True, False, None, True),
-        (None, True, False, False, None, None),
-        strict=True,
-    ):
+    ways = [(True, None), (True, True), (True, False), (False, False), (None, None)]
+    for row, (met, established) in zip(out["success"], ways, strict=False):
         row |= {"met": met, "established": established}
     out["served"]["coin"] = {"served_model": ["m-0", "m-1"], "provider": ["p"]}
-    page = page_of(out, rows, prompts)
-    assert [row[1] for row in page.table("criterion")] == [
-        "met",
-        "met",
-        "met on the estimate, not established",
-        "not met",
-        "unknown",
-        "met",
-    ]
+    page = Page(out, rows, prompts)
+    heads = [row[0] for row in page.rows]
+    rows = page.rows[heads.index("criterion") + 1 :]
+    unsupported = "met on the estimate, not established"
+    told = [met for _, met, _ in rows[: len(ways)]]
+    assert told == ["met", "met", unsupported, "not met", "unknown"]
     assert "coin was served by 2 models (m-0, m-1)" in page.text
     assert "2 providers" not in page.text
 
 
-def test_a_trial_is_a_row_with_prompt_and_answer_of_a_large_study_the_first_runs():
+def test_a_row_is_a_prompt_with_what_each_model_answered_of_a_large_study_the_first_runs():
     _, rows, prompts = study("mechanism", ["coin", "mirror"], bulletins=20, blocks=9)
     table = pilot.trials(rows, prompts)
-    assert len(table.rows) == 3 * 2 * 20 * 8 and "Up to run 3 of 9." in table.note
-    row = dict(zip(table.head, table.rows[0].cells, strict=True))
-    assert (row["model"], row["cell"]) == ("coin", "symmetry + cue")
-    assert [text.text for _, text in table.rows[0].texts] == [
-        "x",
-        "Be brief.",
-        "Decide.",
-    ]
-    whole = pilot.trials(rows[:1000], prompts)
-    assert (len(whole.rows), "Up to run" in whole.note) == (1000, False)
-    for length, more in ((20_000, False), (20_001, True)):
-        [shown] = pilot.trials([rows[0] | {"text": "y" * length}], {}).rows
-        [(title, answer)] = shown.texts
-        assert answer.text == "y" * 20_000
-        assert ("; 1 more characters in trials.jsonl.gz" in title) is more
+    assert len(table.rows) == 3 * 20 * 8 and "Up to run 3 of 9." in table.note
+    decisions = {}
+    for row in rows:
+        place = row["model"], row["bulletin"], row["run"], row["cell"]
+        decisions[place] = row["decision"]
+    assert table.head == (
+        "cell",
+        "coin",
+        "mirror",
+        "bulletin",
+        "labels",
+        "order",
+        "run",
+    )
+    first = table.rows[0]
+    cell, coin, mirror, bulletin, *_, run = first.cells
+    assert (cell, run) == ("symmetry + cue", "1")
+    assert coin.words == decisions["coin", bulletin, 1, "HP"]
+    assert mirror.words == decisions["mirror", bulletin, 1, "HP"]
+    assert [text.text for _, text in first.texts] == ["x", "x", "Be brief.", "Decide."]
+    assert [title.split()[0] for title, _ in first.texts[:2]] == ["coin", "mirror"]
+
+
+@pytest.mark.parametrize(("length", "more"), [(20_000, False), (20_001, True)])
+def test_a_long_answer_is_cut_and_says_so(length, more):
+    _, rows, _ = study("2x2", ["coin"])
+    [shown] = pilot.trials([rows[0] | {"text": "y" * length}], {}).rows
+    [(title, answer)] = shown.texts
+    assert answer.text == "y" * 20_000
+    assert ("; 1 more characters in trials.jsonl.gz" in title) is more
 
 
 def test_several_studies_are_on_a_page_each_with_its_answer_and_figure():
     outs = {name: study(name, ["mirror"])[0] for name in ("mechanism", "twin")}
     both, files = pilot.together(outs)
-    assert [section.title for section in both.sections] == ["mechanism", "twin"]
-    figures = [
-        both.figure,
-        *(part for section in both.sections for part in section.parts),
-    ]
+    mechanism, twin = both.sections
+    assert [mechanism.title, twin.title] == list(outs)
+    assert both.figure == pilot.document(outs["mechanism"], {}).figure
+    assert pilot.document(outs["twin"], {}).figure in twin.parts
     for out in outs.values():
-        assert pilot.document(out, {}).figure in figures
-        assert all(
-            out["verdict"]["sentence"] in text
-            for text in (both.answer, files["pilot-summary.md"])
-        )
+        assert out["verdict"]["sentence"] in both.answer
+        assert out["verdict"]["sentence"] in files["pilot-summary.md"]

@@ -331,6 +331,7 @@ color:var(--ink);background:color-mix(in srgb,var(--amount) var(--v),var(--panel
 .tag,.stamp{display:inline-block;border:1px solid currentColor;border-radius:.3rem;
 padding:0 .4rem;font-size:.82rem;white-space:nowrap;font-weight:400}
 .tag.stamp,.stamp{background:var(--stampground);color:var(--stamp);font-weight:600}
+.question .tag{white-space:normal}
 .yes{color:var(--pass)}.no{color:var(--fail)}.maybe{color:var(--undecided)}
 .tag.yes::before{content:"✓ ";content:"✓ "/""}.tag.no::before{content:"✗ ";content:"✗ "/""}
 .tag.maybe::before{content:"? ";content:"? "/""}

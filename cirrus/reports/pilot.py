@@ -665,8 +665,8 @@ def _taken(out: Mapping) -> str:
 def trials(
     rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]]
 ) -> doc.TrialTable:
-    """A row for each prompt, with the decision of each model beside the others'; of a large study
-    the first runs alone, since a page is to be read."""
+    """A row for each cell of a bulletin and run, with the decision of each model beside the
+    others'; of a large study the first runs alone, since a page is to be read."""
     models, cells = list(dict.fromkeys(row["model"] for row in rows)), list(WORDS)
     runs = max((row["run"] for row in rows), default=1)
     last = max(1, SHOWN * runs // max(1, len(rows)))
@@ -674,11 +674,10 @@ def trials(
     for row in rows:
         if row["run"] <= last:
             place = row["bulletin"], row["run"], cells.index(row["cell"])
-            sent = row["wording"], row["variant"], row["label_scheme"], row["order"]
-            asked.setdefault((*place, *sent), {})[row["model"]] = row
+            asked.setdefault(place, {})[row["model"]] = row
     part = f"Up to run {last} of {runs}. " if last < runs else ""
-    note = f"{part}A row opens its prompt and answers; trials.jsonl.gz has all."
-    head = ("cell", *models, "bulletin", "labels", "order", "run")
+    note = f"{part}A row opens its prompts and answers; trials.jsonl.gz has all."
+    head = ("cell", *models, "bulletin", "run")
     opened = [_trial(asked[place], models, prompts) for place in sorted(asked)]
     return doc.TrialTable("Trials", note, head, opened)
 
@@ -686,9 +685,10 @@ def trials(
 def _trial(
     answers: Mapping[str, Mapping], models: Sequence[str], prompts: Mapping[str, tuple]
 ) -> doc.TrialRow:
-    """`answers`: {model: its trial} of one prompt."""
+    """`answers`: {model: its trial}, of one cell of a bulletin and run."""
     decisions: list[doc.Line] = []
-    texts, prompt = [], ()
+    texts: list[tuple[str, doc.Verbatim]] = []
+    sent: dict[tuple, list[Mapping]] = {}
     for model in models:
         if model not in answers:
             decisions.append(NONE)
@@ -696,14 +696,21 @@ def _trial(
         row = answers[model]
         decisions.append(_decision(row))
         texts.append(_answer(row))
-        prompt = prompts.get(row["id"], prompt)
-    titles = ["System prompt", f"Prompt, {row['variant']}, wording {row['wording']}"]
+        sent.setdefault(prompts.get(row["id"], ()), []).append(row)
+    for prompt, rows in sent.items():
+        texts += zip(_titles(prompt, rows), map(doc.Verbatim, prompt), strict=False)
+    cells = [WORDS[row["cell"]], *decisions, row["bulletin"], str(row["run"])]
+    return doc.TrialRow(cells, texts)
+
+
+def _titles(prompt: Sequence[str], rows: Sequence[Mapping]) -> list[str]:
+    """Of the parts of a prompt, with the models that were sent it."""
+    names, row = ", ".join(row["model"] for row in rows), rows[0]
+    titles = [f"System prompt of {names}"]
     if len(prompt) > 2:
-        titles.insert(1, "Worked examples")
-    texts += zip(titles, map(doc.Verbatim, prompt), strict=False)
-    labels, run = SCHEMES[row["label_scheme"]], str(row["run"])
-    asked = [row["bulletin"], labels, row["order"], run]
-    return doc.TrialRow([WORDS[row["cell"]], *decisions, *asked], texts)
+        titles.append("Worked examples")
+    titles.append(f"Prompt of {names}, {row['variant']}, wording {row['wording']}")
+    return titles
 
 
 def _decision(row: Mapping) -> doc.Tag:
@@ -714,10 +721,11 @@ def _decision(row: Mapping) -> doc.Tag:
 
 
 def _answer(row: Mapping) -> tuple[str, doc.Verbatim]:
-    """Whose answer it is, and the answer."""
+    """Whose answer it is, to which labels, and the answer."""
     served = [name for name in (row["served_model"], row["provider"]) if name]
     who = " · ".join(served) or "nobody"
     left = len(row["text"]) - LENGTH
     more = f"; {plain(left, 0)} more characters in trials.jsonl.gz" if left > 0 else ""
-    title = f"{row['model']} ({row['status']}), served by {who}{more}"
+    shown = f"{SCHEMES[row['label_scheme']]}, {row['order']}"
+    title = f"{row['model']} ({row['status']}): {shown}; served by {who}{more}"
     return title, doc.Verbatim(row["text"][:LENGTH])

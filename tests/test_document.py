@@ -71,7 +71,7 @@ def evil():
         doc.Plot(Dots(EVIL, groups, EVIL), EVIL),
         [doc.Words(EVIL)],
         [doc.Section(EVIL, [table, *plotted, fold])],
-        doc.TrialTable(EVIL, EVIL, [EVIL], [trial]),
+        doc.TrialTable(f"Trials {EVIL}", EVIL, [EVIL], [trial]),
         [EVIL],
         table,
     )

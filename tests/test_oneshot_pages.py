@@ -13,7 +13,15 @@ from cirrus.reports import pilot
 from common.artifacts import canonical_json
 from show.document import terminal
 
-RAISED = {"MN": 0.6, "ME": 0.6, "L1": 0.38, "L2": 0.46, "L3": 0.54, "L4": 0.62, "L5": 0.7}
+RAISED = {
+    "MN": 0.6,
+    "ME": 0.6,
+    "L1": 0.38,
+    "L2": 0.46,
+    "L3": 0.54,
+    "L4": 0.62,
+    "L5": 0.7,
+}
 # {model: shares of cooperation that are not .3}; their names say how they were made.
 MODELS = {
     "mirror": {"HP": 0.95, "TS": 0.95, "TP": 0.1},
@@ -114,17 +122,9 @@ def test_a_row_is_a_prompt_with_what_each_model_answered_of_a_large_study_the_fi
     for row in rows:
         place = row["model"], row["bulletin"], row["run"], row["cell"]
         decisions[place] = row["decision"]
-    assert table.head == (
-        "cell",
-        "coin",
-        "mirror",
-        "bulletin",
-        "labels",
-        "order",
-        "run",
-    )
+    assert table.head == ("cell", "coin", "mirror", "bulletin", "run")
     first = table.rows[0]
-    cell, coin, mirror, bulletin, *_, run = first.cells
+    cell, coin, mirror, bulletin, run = first.cells
     assert (cell, run) == ("symmetry + cue", "1")
     assert coin.words == decisions["coin", bulletin, 1, "HP"]
     assert mirror.words == decisions["mirror", bulletin, 1, "HP"]

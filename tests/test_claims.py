@@ -409,5 +409,5 @@ def test_a_design_with_words_of_its_own_is_plugged_in(monkeypatch):
     out = study(rows, design="lever")
     assert word(out) == "record-sensitive"
     assert out["verdict"]["models"] == {"a": "not shown", "b": "record-sensitive"}
-    assert out["verdict"]["sentence"] == "a: not shown. b: record-sensitive."
+    assert out["verdict"]["sentence"] == "Record-sensitive: b. Not shown: a."
     assert out["claims"]["may"] == ["b: Record-sensitive."]

@@ -175,16 +175,29 @@ def _verdict(out: Mapping, whole: bool) -> dict[str, Any]:
 
 def _on_a_ladder(out: Mapping, words: Sequence[str]) -> dict[str, Any]:
     """The verdict of a design with words of its own: the highest that a model has earned."""
-    earned, said = {}, []
     parts = out[out["design"]["design"]]["by_model"]
-    for model, part in parts.items():
-        earned[model] = part["verdict"]["word"]
-        said.append(f"{model}: {earned[model]}.")
+    earned = {model: part["verdict"]["word"] for model, part in parts.items()}
     best = max(earned, key=lambda model: words.index(earned[model]))
     found = {"open": [], "why": "", "scope": _scope(out)} | parts[best]["verdict"]
     if len(parts) > 1:
-        found["sentence"] = " ".join(said)
+        found["sentence"] = _listed(earned, parts[best]["contrasts"], words)
     return found | {"models": earned}
+
+
+def _listed(earned: Mapping[str, str], best: Mapping, words: Sequence[str]) -> str:
+    """Which models earned each word, the highest first, with the figure of the first of them.
+    `best`: its contrasts."""
+    figure, said = "", []
+    if mirror.USUAL in best:
+        change = points(best[mirror.USUAL]["value"])
+        figure = f" (18 − 2 of 20 alike {change})"
+    for word in reversed(words):
+        models = [model for model in earned if earned[model] == word]
+        if models:
+            models[0] += figure
+            said.append(f"{word.capitalize()}: {', '.join(models)}.")
+            figure = ""
+    return " ".join(said)
 
 
 def called(out: Mapping) -> str:

@@ -370,17 +370,18 @@ def _bar(point: Point, left: int, width: int) -> str:
     return f"{head}{bar:·<{width}} {said}  {point.note}".rstrip()
 
 
-def _dots_text(figure: Dots) -> str:
+def _in_bars(groups: Groups) -> str:
+    """Bars of each group, below its name where there are several."""
     drawn = []
-    for name, points in figure.groups.items():
-        heading = f"{name}\n" if len(figure.groups) > 1 else ""
+    for name, points in groups.items():
+        heading = f"{name}\n" if len(groups) > 1 else ""
         drawn.append(heading + bars(points))
     return "\n\n".join(drawn)
 
 
-def _dots_numbers(figure: Dots) -> Iterator[str]:
-    for name, points in figure.groups.items():
-        yield f"{name}: " + ", ".join(map(_rate, points))
+def _in_words(groups: Groups) -> Iterator[str]:
+    for name, points in groups.items():
+        yield f"{name}: {', '.join(map(_rate, points))}"
 
 
 # --- differences, a row each -------------------------------------------------------------------
@@ -428,10 +429,6 @@ def _intervals_numbers(figure: Intervals) -> Iterator[str]:
     for name, points in figure.groups.items():
         for point in points:
             yield f"{name} {point.label}: {_difference(point)} {point.note}".strip()
-
-
-def _intervals_text(figure: Intervals) -> str:
-    return "\n".join(_intervals_numbers(figure))
 
 
 # --- lines over columns ------------------------------------------------------------------------
@@ -583,30 +580,18 @@ def _legend(rows: Iterable[str], y: float) -> Iterator[str]:
         y += 18
 
 
-def _lines_text(figure: Lines) -> str:
-    """Bars by column and row."""
-    drawn = []
+def _by_panel(figure: Lines) -> Groups:
+    """{panel: its points, by column and row, and its level}."""
+    panels: dict[str, list[Point]] = {}
     for panel, rows in figure.panels.items():
-        points = []
+        points = panels[panel] = []
         for at, column in enumerate(figure.columns):
             for name, row in rows.items():
                 points.append(row[at]._replace(label=f"{column} · {name}"))
         if panel in figure.levels:
             level, _ = figure.levels[panel]
             points.append(level)
-        drawn.append(f"{panel}\n{bars(points)}")
-    return "\n\n".join(drawn)
-
-
-def _lines_numbers(figure: Lines) -> Iterator[str]:
-    for panel, rows in figure.panels.items():
-        for name, points in rows.items():
-            named = zip(figure.columns, points, strict=True)
-            said = [_rate(point._replace(label=column)) for column, point in named]
-            yield f"{panel} {name}: {', '.join(said)}"
-        if panel in figure.levels:
-            level, _ = figure.levels[panel]
-            yield _rate(level)
+    return panels
 
 
 # How each kind is drawn; in characters; its numbers in words, for a reader who hears the page.
@@ -616,12 +601,12 @@ SVG: dict[type, Callable[[Any], Drawing]] = {
     Lines: _lines_svg,
 }
 TEXT: dict[type, Callable[[Any], str]] = {
-    Dots: _dots_text,
-    Intervals: _intervals_text,
-    Lines: _lines_text,
+    Dots: lambda figure: _in_bars(figure.groups),
+    Intervals: lambda figure: "\n".join(_intervals_numbers(figure)),
+    Lines: lambda figure: _in_bars(_by_panel(figure)),
 }
 NUMBERS: dict[type, Callable[[Any], Iterator[str]]] = {
-    Dots: _dots_numbers,
+    Dots: lambda figure: _in_words(figure.groups),
     Intervals: _intervals_numbers,
-    Lines: _lines_numbers,
+    Lines: lambda figure: _in_words(_by_panel(figure)),
 }

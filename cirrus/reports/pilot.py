@@ -698,18 +698,22 @@ def _trial(
         texts.append(_answer(row))
         sent.setdefault(prompts.get(row["id"], ()), []).append(row)
     for prompt, rows in sent.items():
-        texts += zip(_titles(prompt, rows), map(doc.Verbatim, prompt), strict=False)
+        titles = _titles(prompt, rows, len(sent) > 1)
+        texts += zip(titles, map(doc.Verbatim, prompt), strict=False)
     cells = [WORDS[row["cell"]], *decisions, row["bulletin"], str(row["run"])]
     return doc.TrialRow(cells, texts)
 
 
-def _titles(prompt: Sequence[str], rows: Sequence[Mapping]) -> list[str]:
-    """Of the parts of a prompt, with the models that were sent it."""
-    names, row = ", ".join(row["model"] for row in rows), rows[0]
-    titles = [f"System prompt of {names}"]
+def _titles(prompt: Sequence[str], rows: Sequence[Mapping], several: bool) -> list[str]:
+    """Of the parts of a prompt. `rows`: the trials that were sent it, which are named where
+    there are several prompts."""
+    row, whose = rows[0], ""
+    if several:
+        whose = f" of {', '.join(row['model'] for row in rows)}"
+    titles = [f"System prompt{whose}"]
     if len(prompt) > 2:
         titles.append("Worked examples")
-    titles.append(f"Prompt of {names}, {row['variant']}, wording {row['wording']}")
+    titles.append(f"Prompt{whose}, {row['variant']}, wording {row['wording']}")
     return titles
 
 

@@ -525,28 +525,30 @@ def _columns(figure: Lines, frame: Frame) -> Iterator[str]:
 
 
 def _panel(figure: Lines, name: str, rows: Groups, frame: Frame) -> Iterator[str]:
-    """A band, lines, intervals and marks."""
+    """A level, lines with intervals and marks, and where they cross the level."""
+    level = crossing = Point("", None)
     if name in figure.levels:
-        yield from _level(*figure.levels[name], figure, frame)
+        level, crossing = figure.levels[name]
+    yield from _level(level, frame)
     scale = _across(figure, frame)
     shift = APART * (1 - len(rows)) / 2
     for row, points in enumerate(rows.values()):
         spots = [scale.at(stop) + shift for stop in figure.stops]
         yield from _curve(row, points, spots, frame.shares)
         shift += APART
+    if level.value is not None:
+        yield from _dot(crossing, "estimate", scale, frame.shares.at(level.value))
 
 
-def _level(level: Point, crossing: Point, figure: Lines, frame: Frame) -> Iterator[str]:
-    """A dashed line across a panel, on its interval as a band; on it the place of a crossing."""
+def _level(level: Point, frame: Frame) -> Iterator[str]:
+    """A dashed line across a panel, on its interval as a band."""
     if level.value is None:
         return
     if level.limits:
         low, high = map(frame.shares.at, level.limits)
         place = _at(x=frame.left, y=high, width=frame.wide, height=low - high)
         yield f'<rect {place} class="c-none band"/>'
-    y = frame.shares.at(level.value)
-    yield frame.level(y, "stroke d2 s-estimate")
-    yield from _dot(crossing, "estimate", _across(figure, frame), y)
+    yield frame.level(frame.shares.at(level.value), "stroke d2 s-estimate")
 
 
 def _stroke(row: int) -> str:

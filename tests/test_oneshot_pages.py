@@ -52,26 +52,37 @@ def text_of(html):
 
 
 class Page:
-    """What a reader sees: `words` outside folds and trials, `text` with folds, and `rows`, the
-    cells of every row of a table."""
+    """What a reader sees: `words` outside folds and trials, `text` with folds."""
 
-    def __init__(self, out, rows, prompts):
-        self.files = pilot.files(out, rows, prompts, {"design": "d" * 64})
+    def __init__(self, files):
+        self.files = files
         html = re.sub(r"<(title|desc)>.*?</\1>", "", self.files["report.html"])
         main = html.partition("<main")[2].partition('<section id="trials')[0]
         self.html = html.partition("</head>")[2]
         self.text = text_of(f"<main{main}")
         folded = re.sub("</summary>.*?</details>", "", main, flags=re.S)
         self.words = text_of(f"<main{folded}")
-        self.rows = []
-        for row in re.findall("<tr.*?</tr>", main):
-            self.rows.append(list(map(text_of, re.findall("<t[hd].*?</t[hd]>", row))))
+        self.tables = re.findall("<table.*?</table>", main, re.S)
+
+    def table(self, head):
+        """The cells of the first table that begins with such a head, row by row without it."""
+        for table in self.tables:
+            rows = []
+            for row in re.findall("<tr.*?</tr>", table):
+                rows.append(list(map(text_of, re.findall("<t[hd].*?</t[hd]>", row))))
+            if rows[0][0] == head:
+                return rows[1:]
+        raise LookupError(head)
+
+
+def page_of(out, rows, prompts):
+    return Page(pilot.files(out, rows, prompts, {"design": "d" * 64}))
 
 
 @pytest.fixture(scope="module", params=CELLS)
 def made(request):
     out, rows, prompts = study(request.param)
-    return out, Page(out, rows, prompts)
+    return out, page_of(out, rows, prompts)
 
 
 def test_a_page_is_short_and_begins_with_the_verdict_and_shows_no_code_of_a_cell(made):
@@ -90,11 +101,11 @@ def test_a_page_is_short_and_begins_with_the_verdict_and_shows_no_code_of_a_cell
 
 @pytest.mark.parametrize("design", CELLS)
 def test_an_unfinished_study_shows_counts_alone(design):
-    page = Page(*study(design, ["coin"], left=1))
+    page = page_of(*study(design, ["coin"], left=1))
     assert "INCOMPLETE: 1 of" in page.text and "svg" not in page.html
     assert not re.search(r"\d% \(\d|95% intervals", page.text)
-    heads = [row[0] for row in page.rows]
-    counts = page.rows[heads.index("cell") + 1 :][: len(CELLS[design])]
+    counts = page.table("cell")
+    assert len(counts) == len(CELLS[design])
     assert all(re.fullmatch(r"\d+/\d+", cooperative) for _, cooperative in counts)
 
 
@@ -104,11 +115,9 @@ def test_a_criterion_whose_interval_does_not_support_it_is_not_established():
     for row, (met, established) in zip(out["success"], ways, strict=False):
         row |= {"met": met, "established": established}
     out["served"]["coin"] = {"served_model": ["m-0", "m-1"], "provider": ["p"]}
-    page = Page(out, rows, prompts)
-    heads = [row[0] for row in page.rows]
-    rows = page.rows[heads.index("criterion") + 1 :]
+    page = page_of(out, rows, prompts)
     unsupported = "met on the estimate, not established"
-    told = [met for _, met, _ in rows[: len(ways)]]
+    told = [met for _, met, _ in page.table("criterion")[: len(ways)]]
     assert told == ["met", "met", unsupported, "not met", "unknown"]
     assert "coin was served by 2 models (m-0, m-1)" in page.text
     assert "2 providers" not in page.text

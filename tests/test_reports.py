@@ -21,7 +21,7 @@ def test_the_committed_page_holds_what_its_analysis_does():
         "utf-8"
     )
     page = Page(made)
-    assert len(page.words) <= 600 and len(page.words) + len(page.folded) <= 2500
+    assert len(page.words.split()) <= 600 and len(page.text.split()) <= 2500
     known = OUT["established"]["contrasts"]["HP-LA"]
     assert page.table("contrast")[0][1] == "{:+.1f} ({:+.1f} to {:+.1f})".format(
         *(100 * known[key] for key in ("value", "low", "high"))

@@ -1,4 +1,4 @@
-"""A report as a value: what it says, once. Markdown, terminal, CSV are here; the page is `html.py`.
+"""A report as a value: what it says, once. Markdown, terminal, CSV are here; the page is `page.py`.
 
     report = Document("CIRRUS-24 pilot", question="Do models …?", answer="HP − LA is +21 points …",
                       figure=Plot(Dots("Cooperation by cell", groups), "With 95% intervals."),
@@ -7,7 +7,7 @@
     markdown(report)         summary.md, whole
     terminal(report)         the answer in a few lines
     dict(files(report))      {"effects.csv": …, "cooperation-by-cell.svg": …}
-    html.page(report)        report.html
+    page.page(report)        report.html
 
 A line of words is a str, a `Tag`, `Link`, `Code`, `Small`, `Estimate` or `Heat`, or a list of them.
 Whatever came from a model or a server may stand in any of them: each form makes it harmless.

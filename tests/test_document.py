@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from show import document as doc
-from show import html, plots
+from show import plots
 from show.figures import Estimate
+from show.page import page
 from show.plots import Dots, Intervals, Lines, Point
 
 EVIL = "<img src=x onerror=alert(1)> ](x) `a` \x1b[31m\u202e =1+1 | & % $ \\ \ud800"
@@ -78,7 +79,7 @@ def evil():
 
 
 def test_foreign_words_add_no_tag_no_handler_and_no_control_character():
-    tags, names, page = [], [], html.page(evil())
+    tags, names, written = [], [], page(evil())
     parser = HTMLParser()
 
     def note(tag, attributes):
@@ -86,10 +87,10 @@ def test_foreign_words_add_no_tag_no_handler_and_no_control_character():
         names.extend(name for name, _ in attributes)
 
     parser.handle_starttag = note
-    parser.feed(page)
+    parser.feed(written)
     assert tags.count("script") == 2 and "img" not in tags
     assert not any(name.startswith("on") for name in names)
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800]", page)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800]", written)
 
 
 def test_foreign_words_stay_words_in_markdown_and_on_a_terminal():

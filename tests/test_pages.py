@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT, ended
 from test_document import evil
 
-from show import html
+from show.page import page
 
 EXAMPLES = ROOT / "results/examples"
 COMMITTED = (
@@ -39,7 +39,7 @@ def pages(tmp_path_factory):
         "analyze.py --index none",
     ):
         assert ended(made, *command.split()).returncode == 0
-    (made / "hostile.html").write_text(html.page(evil()), encoding="utf-8")
+    (made / "hostile.html").write_text(page(evil()), encoding="utf-8")
     return {
         **{name: EXAMPLES / name / "report.html" for name in COMMITTED},
         "pilot": made / "runs/pilot/four/report.html",

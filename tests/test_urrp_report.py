@@ -28,7 +28,7 @@ from urrp_answers import (  # noqa: E402
 )
 
 from show.document import Heat, markdown  # noqa: E402
-from show.html import page as html_page  # noqa: E402
+from show.page import page as html_page  # noqa: E402
 from urrp import report  # noqa: E402
 from urrp.metrics import analyze  # noqa: E402
 from urrp.trials import identity, read_trials  # noqa: E402

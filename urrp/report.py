@@ -27,7 +27,7 @@ from show.figures import (
     rate,
     signed,
 )
-from show.html import page
+from show.page import page
 from show.plots import Dots, Point, bars
 from stats import Bootstrap
 from stats.text import MEASURES

@@ -19,7 +19,7 @@ from common.shape import OBJECT, load
 from common.verify import Content, Folder, Verdict
 from show.document import Bullets, Document, Foot, Plot, Table, Tag, markdown
 from show.figures import STAMP, percent, rate
-from show.html import page
+from show.page import page
 from show.plots import Dots, Point
 
 # The words of each study, each of which needs what the one before it needs.

@@ -36,7 +36,7 @@ from show.figures import (
     points,
     rate,
 )
-from show.html import page
+from show.page import page
 from show.plots import Dots, Intervals, Lines, Point
 
 SHOWN = 1_000  # trials on a page, where that is a whole run

@@ -57,7 +57,7 @@ from show.figures import (
     sentence,
     signed,
 )
-from show.html import page
+from show.page import page
 from show.plots import Intervals, Lines, Point
 
 MOST = 1_000  # policies on the page

@@ -113,7 +113,7 @@ local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: 
 SCRIPT_TESTS = .venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
 	--dist loadfile --no-loadscope-reorder -rs
 PD_TESTS = $(if $(UV_PYTHON),(cd pd-agents && UV_PYTHON=$(UV_PYTHON) ../.venv-uv/bin/uv run --all-extras pytest -q),true)
-test: missing lint .venv/dev-ready .venv-exports/ready .venv-inspect/ready $(if $(UV_PYTHON),.venv-uv/ready)  ## style, every test, on this machine
+test: missing lint .venv/dev-ready $(if $(WHEELS),,dist/wheels/ready) .venv-exports/ready .venv-inspect/ready $(if $(UV_PYTHON),.venv-uv/ready)  ## style, every test, on this machine
 	@$(SCRIPT_TESTS); scripts=$$?; $(PD_TESTS); pd=$$?; \
 		$(PYTHON) tests/missing.py "$(UV_PYTHON)" | sed 1d; \
 		test $$scripts -eq 0 || echo "FAILED: tests of the scripts, above" >&2; \
@@ -137,13 +137,26 @@ lint: .venv/dev-ready  ## style, and how large and how plain the code is
 bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, peers in the same run (15 min)
 	@.venv-bench/bin/python benchmarks/page.py $(ARGS)
 
-bundle:  ## dist/cirrus-bench.pyz: every command in one file, for a bare Python
-	@echo "dist: fetching the pinned wheels and packing them (half a minute)"
-	@test -d vendor || { $(PYTHON) -m venv .venv-fetch && .venv-fetch/bin/python -m pip download -q \
-		--disable-pip-version-check --require-hashes -d dist/wheels --only-binary=:all: --platform any \
-		--python-version 3.11 -r requirements.txt; rm -rf .venv-fetch; }
-	@$(PYTHON) .ci/bundle.py $(if $(wildcard vendor/*.whl),vendor,dist/wheels)
-	@rm -rf dist/wheels
+# The same bytes from the same commit: sorted, without clock times, without what pip notes down.
+DIST ?= dist
+bundle: .venv/run-ready $(if $(WHEELS),,dist/wheels/ready)  ## dist/cirrus-bench.pyz: every command in one file, for a bare Python
+	@rm -rf $(DIST)/bundle && mkdir -p $(DIST)/bundle
+	@cp -R *.py cirrus urrp common show stats prompts config $(DIST)/bundle
+	@.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes --no-compile \
+		--no-index --find-links $(if $(WHEELS),vendor,dist/wheels) --target $(DIST)/bundle \
+		--only-binary=:all: --platform any --python-version 3.11 -r requirements.txt
+	@cd $(DIST)/bundle && rm -rf bin && find . -name __pycache__ -prune -exec rm -rf {} + && \
+		find . -path '*.dist-info/RECORD' -delete && chmod -R u=rwX,go=rX . && \
+		find . -exec env TZ=UTC touch -t 200001010000 {} + && \
+		TZ=UTC $(PYTHON) -m zipfile -c ../bundle.zip .
+	@$(PYTHON) -m zipapp $(DIST)/bundle.zip -p "/usr/bin/env python3" -o $(DIST)/cirrus-bench.pyz
+	@rm -rf $(DIST)/bundle $(DIST)/bundle.zip
+	@echo "$(DIST)/cirrus-bench.pyz: $$(($$(wc -c < $(DIST)/cirrus-bench.pyz) / 1000)) kB"
+
+dist/wheels/ready: requirements.txt .venv/run-ready
+	@.venv/bin/python -m pip download -q --disable-pip-version-check --require-hashes -d $(@D) \
+		--only-binary=:all: --platform any --python-version 3.11 -r requirements.txt
+	@touch $@
 
 vendor:  ## fetch the pinned wheels into vendor/, for machines without a network
 	@echo "vendor: fetching wheels for Python 3.11, 3.12 and 3.13 (half a minute)"

@@ -44,6 +44,9 @@ EXIT_CODES = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or
 6 complete, and no decision can be read · 130 interrupted"""
 
 WIDTH = 80  # of a terminal
+program = (
+    ""  # what stands before a command's name, where the scripts are commands of one
+)
 
 
 def wrapped(text: str, width: int = WIDTH, indent: str = "    ") -> str:
@@ -88,10 +91,14 @@ def parser(
 ) -> argparse.ArgumentParser:
     """A parser whose help opens with what the script does and closes with commands to copy.
     `operands`: what stands before the flags, such as "RUN…"."""
+    name = Path(sys.argv[0]).name
+    if program:
+        name = as_typed(f"python3 {name}")
     return Parser(
+        prog=name,
         usage=" ".join(filter(None, ("%(prog)s", operands, "[flags]"))),
         description=wrapped(head, indent=""),
-        epilog=f"examples:\n{examples}\n\n{exits}",
+        epilog=f"examples:\n{as_typed(examples)}\n\n{exits}",
         allow_abbrev=False,
         formatter_class=partial(Help, max_help_position=30),
     )
@@ -256,10 +263,12 @@ def _env_file(path: Path) -> dict[str, str]:
 
 
 def setting(name: str) -> str:
-    """Of the environment, else of `.env` beside the scripts; "" where neither has it."""
+    """Of the environment, else of `.env` in the current folder, else of that beside the scripts;
+    "" where none has it."""
     value = os.environ.get(name)
     if value is None:
-        value = _env_file(ROOT / ".env").get(name, "")
+        settings = _env_file(ROOT / ".env") | _env_file(Path(".env"))
+        value = settings.get(name, "")
     return value.strip()
 
 
@@ -407,12 +416,12 @@ def error_line(text: Stop | str | None) -> str:
 
 
 def as_typed(text: str) -> str:
-    """Commands in the words of who typed one: the bundle has no scripts, but commands of its own
-    (it says which: {script: words} as JSON)."""
-    words = json.loads(os.environ.get("CIRRUS_BENCH_COMMANDS", "{}"))
-    return re.sub(
-        r"(?<=python3 )(\w+)\.py\b", lambda name: words.get(name[1], name[0]), text
-    )
+    """Commands as this user types them: the example is one of a checkout."""
+    if not program:
+        return text
+    # "python3 run_pilot.py" is "cirrus-bench pilot" where it is installed
+    scripts = re.compile(r"python3 (?:run_)?(\w+)\.py\b")
+    return scripts.sub(lambda found: f"{program} {found[1].replace('_', '-')}", text)
 
 
 def tell(done: Done, machine: bool) -> int:

@@ -1,153 +1,149 @@
-"""make bundle: one file that runs every command on a bare Python, from anywhere."""
+"""The project as one package and as one file: every command, from an empty folder.
+
+Both are built from what `make test` has installed and fetched; without that these tests skip.
+"""
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, clean_environment, pythons
 
-COMMANDS = (
+COMMANDS = (  # DESIGN: the names that people type
     "pilot",
-    "mechanism",
     "tournament",
     "analyze",
     "adjudicate",
     "calibrate",
     "urrp-run",
-    "urrp",
+    "urrp-analyze",
 )
+ROOMS = ("cirrus", "urrp", "common", "show", "stats", "prompts", "config")
+BUILD = "import sys, hatchling.build as build; print(build.build_wheel(sys.argv[1]))"
+
+
+def run(folder, *command, **env):
+    return subprocess.run(
+        list(map(str, command)),
+        cwd=folder,
+        env=clean_environment() | env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    pytest.importorskip("hatchling", reason="hatchling is not installed: make test")
+    folder = tmp_path_factory.mktemp("wheel")
+    built = run(ROOT, sys.executable, "-c", BUILD, folder)
+    assert built.returncode == 0, built.stderr
+    return folder / built.stdout.split()[-1]
+
+
+@pytest.fixture(scope="module")
+def site(wheel, tmp_path_factory):
+    """A folder that the wheel is installed into, alone."""
+    folder = tmp_path_factory.mktemp("site")
+    pip = (sys.executable, "-m", "pip", "install", "--no-index", "--no-deps")
+    done = run(folder, *pip, "--target", folder, wheel)
+    assert done.returncode == 0, done.stderr
+    return folder
 
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
-    """The bundle, alone in a folder. `requests` is taken from where this Python has it."""
-    folder = tmp_path_factory.mktemp("project")
-    copy = shutil.copytree(
-        ROOT,
-        folder / "copy",
-        ignore=shutil.ignore_patterns(
-            ".*venv*", ".git", "results", "vendor", "pd-agents", "__pycache__", "tests"
-        ),
-    )
-    fetched = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "-q",
-            "--only-binary=:all:",
-            "--platform",
-            "any",
-            "--python-version",
-            "3.11",
-            "-d",
-            folder / "wheels",
-            "-r",
-            ROOT / "requirements.txt",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if fetched.returncode:
-        pytest.skip(f"no wheels to vendor: {fetched.stderr.splitlines()[-1:]}")
-    subprocess.run(
-        [sys.executable, copy / ".ci/bundle.py", folder / "wheels"],
-        check=True,
-        capture_output=True,
-    )
-    return Path(shutil.move(copy / "dist/cirrus-bench.pyz", folder))
+    """`make bundle`, from wheels that are here already; alone in a folder."""
+    if not (ROOT / "vendor").exists() and not (ROOT / "dist/wheels/ready").exists():
+        pytest.skip("no wheels to pack: make dist/wheels/ready")
+    folder = tmp_path_factory.mktemp("bundle")
+    return built(folder, PYTHON=sys.executable)
 
 
-@pytest.fixture
-def bare(bundle, tmp_path):
-    """A Python that sees the standard library only, in an empty folder, with the bundle alone."""
-    return lambda *args: subprocess.run(
-        [sys.executable, "-I", "-S", bundle, *args],
-        cwd=tmp_path,
-        check=False,
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-    )
+def built(folder, **settings):
+    words = [f"{key}={value}" for key, value in settings.items()]
+    done = run(ROOT, "make", "bundle", f"DIST={folder}", *words, TZ="Asia/Tokyo")
+    assert done.returncode == 0, done.stderr
+    return folder / "cirrus-bench.pyz"
 
 
-def test_it_lists_its_commands_refuses_others_and_names_the_next_of_them(bare, bundle):
-    shown, wrong, empty = bare(), bare("pilots"), bare("urrp", "none.jsonl")
-    assert (shown.returncode, wrong.returncode, empty.returncode) == (0, 2, 2)
-    assert all(name in shown.stdout for name in COMMANDS)
-    assert "'pilots' is no command" in wrong.stderr
-    assert ".py" not in empty.stderr.replace(".pyz", "")
-    done = bare("urrp-run", "--pilot", "--trials", "1", "--output", "u.jsonl")
-    assert f"now: python3 {bundle} urrp u.jsonl" in done.stdout
+def test_one_name_is_installed_and_all_that_a_command_reads_lies_below_it(wheel):
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    tracked = run(ROOT, "git", "ls-files", "*.py", *ROOMS).stdout.split()
+    files = {name for name in tracked if "/" not in name or name.startswith(ROOMS)}
+    assert {name.partition("/")[0] for name in inside} == {
+        "cirrus_bench",
+        "cirrus_bench-0.1.0.dist-info",
+    }
+    assert {f"cirrus_bench/{name}" for name in files} <= inside
 
 
-def test_live_calls_need_nothing_installed_and_are_verified(bare, double):
-    run = bare(
-        "pilot",
-        "--base-url",
-        double.url,
-        "--models",
-        "double/a",
-        "--runs",
-        "1",
-        "--out",
-        "live",
-        "--json",
-    )
-    assert run.returncode == 0 and json.loads(run.stdout)["simulated"] is False, (
-        run.stderr
-    )
-    assert "verified" in bare("analyze", "--verify", "live").stdout
+@pytest.mark.parametrize(("version", "python"), list(pythons()))
+def test_installed_it_runs_on_each_python_and_writes_below_the_current_folder(
+    site, tmp_path, version, python
+):
+    if not python:
+        pytest.skip(f"no Python {version} on this machine")
+
+    def command(*words):
+        done = run(tmp_path, python, site / "bin/cirrus-bench", *words, **env)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    env = {"PYTHONPATH": str(site)}
+    assert all(name in command() for name in COMMANDS)
+    for name in COMMANDS:
+        command(name, "--help")
+    command("pilot", "--runs", "1")
+    shown = command("urrp-run", "--pilot", "--trials", "1")
+    assert "now: cirrus-bench urrp-analyze urrp_runs.jsonl" in shown
+    command("urrp-analyze", "urrp_runs.jsonl")
+    assert "2 verified" in command("analyze", "--verify", "results")
+    imported = "from cirrus_bench.stats import contrast; import sys; print('stats' in sys.modules)"
+    assert run(tmp_path, python, "-c", imported, **env).stdout == "False\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"results", "urrp_runs.jsonl"}
 
 
-def test_a_script_copied_alone_says_what_to_copy_instead(tmp_path):
-    shutil.copy(ROOT / "urrp_analyze.py", tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-I", tmp_path / "urrp_analyze.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "cirrus-bench.pyz" in done.stderr
+def test_an_unknown_command_is_named_with_those_that_there_are(site, tmp_path):
+    program = (sys.executable, site / "bin/cirrus-bench")
+    done = run(tmp_path, *program, "pilots", PYTHONPATH=str(site))
+    assert done.returncode == 2 and "'pilots' is no command" in done.stderr
+    assert all(name in done.stderr for name in COMMANDS)
 
 
-def test_two_builds_have_the_same_bytes(bundle, tmp_path):
-    """The files' times, their owner's rights and the zone of the clock leave no trace."""
-    stage, built = tmp_path / "stage", []
-    zipfile.ZipFile(bundle).extractall(stage)
-    for time, mode, zone in ((0, 0o600, "UTC"), (1.7e9, 0o755, "Asia/Tokyo")):
-        for path in stage.rglob("*"):
-            os.utime(path, (time, time))
-            path.chmod(mode | 0o700 if path.is_dir() else mode)
-        target = tmp_path / f"{zone[:3]}.pyz"
-        subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                "import sys, bundle, pathlib\n"
-                "bundle.pack(*map(pathlib.Path, sys.argv[1:]))",
-                stage,
-                target,
-            ],
-            env=clean_environment() | {"PYTHONPATH": str(ROOT / ".ci"), "TZ": zone},
-            check=True,
-        )
-        built.append(target.read_bytes())
-    assert built[0] == built[1] == bundle.read_bytes()
+def test_the_bundle_asks_a_server_on_a_python_without_packages(
+    bundle, double, tmp_path
+):
+    bare = (sys.executable, "-I", "-S", bundle)
+    flags = ("--base-url", double.url, "--models", "double/a", "--runs", "1")
+    asked = run(tmp_path, *bare, "pilot", *flags, "--json")
+    assert asked.returncode == 0, asked.stderr
+    assert json.loads(asked.stdout)["simulated"] is False
+    checked = run(tmp_path, *bare, "analyze", "--verify", ".")
+    assert checked.stdout.startswith("verified results/pilot/")
+    assert list(tmp_path.iterdir()) == [tmp_path / "results"]
+
+
+def test_two_bundles_of_a_commit_have_the_same_bytes(bundle, tmp_path):
+    """Neither another Python, nor rights and times of files, nor the zone leave a trace."""
+    others = [python for _, python in pythons() if python]
+    mask = os.umask(0o077)
+    try:
+        again = built(tmp_path, PYTHON=others[-1])
+    finally:
+        os.umask(mask)
+    assert again.read_bytes() == bundle.read_bytes()
 
 
 def test_every_requirement_is_pinned_with_its_hashes_and_has_no_address():
     for path in ROOT.glob("requirements*.txt"):
-        text = path.read_text("utf-8")
+        text = Path(path).read_text("utf-8")
         lines = [
             line
             for line in text.replace("\\\n", "").splitlines()

@@ -15,7 +15,7 @@ from test_architecture import modules
 
 from common import VERSION
 
-SCRIPTS = sorted(path.name for path in ROOT.glob("*.py"))
+SCRIPTS = sorted(path.name for path in ROOT.glob("[a-z]*.py"))
 DOCS = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
     for path in (
@@ -27,7 +27,16 @@ SECTIONS = dict(
     re.findall(r"^## (.+?)\n(.+?)(?=^## |\Z)", DOCS["docs/howto.md"], re.M | re.S)
 )
 # Flags of other commands; files that a command or a user writes.
-FOREIGN = {"--help", "--to", "--million", "--model", "--read", "--sheet", "--write"}
+FOREIGN = {
+    "--help",
+    "--from",
+    "--to",
+    "--million",
+    "--model",
+    "--read",
+    "--sheet",
+    "--write",
+}
 WRITTEN = {
     "acausal-summary.md",
     "pilot-summary.md",

@@ -14,7 +14,6 @@ is 200 studies each, and 1,000 where a limit is open then. Writes calibration.js
 and report.html into --out. Everything in it is SIMULATED.
 """
 
-import runpy
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +30,7 @@ from cirrus.reports.calibration import LADDERS, derived, document, limits
 from common import COMPLETE, UsageError, cli
 from common.artifacts import canonical_json, sha256
 from common.cluster import mapped
+from common.respondents import defined_in, own_respondents
 from common.rng import SeededRandom
 from common.runs import code_hashes, rewrite
 from common.shape import nearest
@@ -140,18 +140,9 @@ def known_to(path: str | None) -> tuple[dict[str, Member], dict[str, Callable]]:
     """All respondents, and the functions of those in a user's file."""
     if path is None:
         return MEMBERS, {}
-    if not Path(path).is_file():
-        raise UsageError(f"--rivals: {path}: no such file; give one of Python")
-    try:
-        names = runpy.run_path(path)
-    except Exception as error:  # whatever a user's file does wrong
-        raise UsageError(f"--rivals: {path}: {type(error).__name__}: {error}") from None
-    own, accounts = names.get("RESPONDENTS"), names.get("ACCOUNTS", {})
-    if not (own and isinstance(own, dict) and isinstance(accounts, dict)):
-        raise UsageError(
-            f"--rivals: {path}: give RESPONDENTS = {{name: function(request, rng) -> "
-            "(text, finish_reason)} and ACCOUNTS = {name: account}"
-        )
+    own, accounts = own_respondents(path), defined_in(path).get("ACCOUNTS", {})
+    if not isinstance(accounts, dict):
+        raise UsageError(f"--rivals: {path}: give ACCOUNTS = {{name: account}}")
     known = dict(MEMBERS)
     for name in own:
         account = accounts.get(name, OPEN)
@@ -298,7 +289,7 @@ def dealt(design: str, blocks: int, seed: int) -> Deal:
 
 
 def studied(work: Work) -> list[Record]:
-    """The records of a work; UsageError where a user's respondent does anything wrong."""
+    """The records of a work."""
     known, own = known_to(work.rivals)
     design, made = known[work.name].design, []
     blocks = work.runs or BLOCKS[design]
@@ -306,14 +297,7 @@ def studied(work: Work) -> list[Record]:
     respond = own[work.name] if work.name in own else respondent(work.name)
     for rep in work.reps:
         rng = SeededRandom(seed_of(work.seed, design, rep), "respondent", work.name)
-        try:
-            rows = answered(deal, respond, rng)
-        except Exception as error:
-            raise UsageError(
-                f"{work.name}: {type(error).__name__}: {error}; a respondent gives "
-                '(text, "stop") or (text, "length")'
-            ) from None
-        made.append(judged(deal, rows))
+        made.append(judged(deal, answered(deal, respond, rng)))
     return made
 
 

@@ -46,6 +46,7 @@ from common.artifacts import (
 from common.ask import Ask, Warmup, neutral_warmups
 from common.config import Prices
 from common.journal import Answers
+from common.respondents import file_hashes
 from common.runs import Origin, code_hashes, elapsed
 from common.server import public_address
 from common.session import Derived, Ended, Instrument, Settings, tallied
@@ -468,7 +469,18 @@ def origin_of(
         identity["provider"] = public_address(choice.address)
     if settings.upstream and not choice.simulated:
         identity["upstream"] = settings.upstream
+    own = file_hashes(names_of(run))
+    if own:
+        identity["respondents"] = own
     return Origin(folder / run.run_id, identity, texts)
+
+
+def names_of(run: Run) -> list[str]:
+    """The models of every stage of a run, each once."""
+    names: list[str] = []
+    for models in run.config["models"].values():
+        names += [model["name"] for model in models]
+    return list(dict.fromkeys(names))
 
 
 def conduct_runs(
@@ -588,10 +600,7 @@ def estimate(
     for request, times in calls:
         by_stage[request.stage] += times
         tokens += times * len(request.texts.encode()) // 4
-    names: list[str] = []
-    for stage in STAGES:
-        names += [model["name"] for model in run.config["models"][stage]]
-    names = list(dict.fromkeys(names))
+    names = names_of(run)
     pairs, games = len(t.rounds[0].pairs), run.config["games_per_pair"]
     return {
         "run_id": run.run_id,

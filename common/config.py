@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from common import COMPLETE, EFFORTS, UsageError, cli, shape, wire
 from common.artifacts import canonical_json, sha256
 from common.gate import Money
+from common.respondents import file_hashes, is_own
 from common.runs import Origin, check_run_id
 from common.server import FREE_OF_CHARGE, LOOPBACK, public_address
 from common.session import (
@@ -135,6 +136,9 @@ class Setup(NamedTuple):
     def identity(self, design: Mapping, prompts: Mapping[str, str]) -> dict[str, Any]:
         """What makes two runs the same study; limits, prices and concurrency do not."""
         out = {"config": dict(design), "prompts": dict(prompts)}
+        own = file_hashes(self.models)
+        if own:
+            out["respondents"] = own
         if self.choice.simulated:
             return out | {"provider": "simulated"}
         if self.config.get("upstream"):
@@ -177,11 +181,14 @@ def settle(
             config[key] = None
     if args.temperature == "default" and "temperature" in config:
         config["temperature"] = None
+    provider, names = args.provider, cli.names(args.models)
+    if provider == "auto" and names and all(map(is_own, names)):
+        provider = "simulated"  # with a key, too
     return Setup(
         args,
         config,
         configuration(files, kind, {}),
-        cli.choose(args.provider, args.base_url),
+        cli.choose(provider, args.base_url),
         cli.concurrency(args.concurrency, config["concurrency"]),
     )
 

@@ -416,6 +416,7 @@ IDENTITY = record(
     prompts=map_of(TEXT, "file"),
     provider=TEXT,
     upstream=sometimes(TEXT),
+    respondents=sometimes(map_of(TEXT, "file")),
     routing=sometimes(OBJECT),  # of version 0.1
     prereg_sha256=sometimes(maybe(TEXT)),
     plan=sometimes(record(name=TEXT, runs=list_of(TEXT))),

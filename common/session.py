@@ -35,6 +35,7 @@ from common.ask import Asker, Clock, Study, Warmup
 from common.cli import Choice, Done, Progress, error_line, printable, wrapped
 from common.gate import Aside, Gate, Money
 from common.journal import Answers, Read, check_present, journal_file
+from common.respondents import is_own, own_respondent
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder, elapsed, flat, known_of
 from common.server import Catalogue, Server, public_address, refuse
@@ -104,12 +105,19 @@ class Simulated:
     def check(self, models: Iterable[str]) -> None:
         """UsageError where a respondent does not exist."""
         for name in models:
-            if name not in self.respondents:
-                raise UsageError(
-                    f"models: no simulated respondent {name!r}; for a real model set "
-                    "OPENROUTER_API_KEY or give --base-url; "
-                    f"{nearest(name, self.respondents)}"
-                )
+            self.respondent(name)
+
+    def respondent(self, name: str) -> Respondent:
+        """Of the project, or of a user's file."""
+        if is_own(name):
+            return own_respondent(name)
+        if name not in self.respondents:
+            raise UsageError(
+                f"models: no simulated respondent {name!r}; for a real model set "
+                "OPENROUTER_API_KEY or give --base-url; "
+                f"{nearest(name, self.respondents)}"
+            )
+        return self.respondents[name]
 
     def model(self, name: str) -> Model:
         return FREE
@@ -120,7 +128,7 @@ class Simulated:
     def complete(self, request: Request) -> Exchange:
         """The respondent's text in the shape a server would send it."""
         rng = self.rng.stream(request.id)
-        answer = self.respondents[request.model](request, rng)
+        answer = self.respondent(request.model)(request, rng)
         text, finish = answer if isinstance(answer, tuple) else (answer, "stop")
         choice = {"finish_reason": finish, "message": {"content": text}}
         usage = {

@@ -42,6 +42,7 @@ WRITTEN = {
     "pilot-summary.md",
     "calibration.md",
     "round_N.md",
+    "FILE.py",
     "mine.py",
 }
 NOT_NEEDED = shutil.ignore_patterns(

@@ -163,21 +163,21 @@ def test_a_copied_folder_is_a_domain_and_another_name_is_refused(
     cli, prompts, tmp_path, command
 ):
     edit(prompts / "hospital/round_1.md", "\n", "\nNew here.\n")
-    shutil.copytree(prompts / "hospital", prompts / "harbour")
-    shutil.copy(prompts / "variants/hospital.yaml", prompts / "variants/harbour.yaml")
+    shutil.copytree(prompts / "hospital", prompts / "quayside")
+    shutil.copy(prompts / "variants/hospital.yaml", prompts / "variants/quayside.yaml")
     command += ["--models", "sim-coin", "--prompts", prompts, "--out", "o", "--domain"]
-    done = cli(*command, "harbour")
+    done = cli(*command, "quayside")
     assert done.returncode == 0, done.stderr
     [run] = (tmp_path / "o").iterdir()
     assert (
         json.loads((run / "manifest.json").read_text("utf-8"))["identity"]["config"][
             "domain"
         ]
-        == "harbour"
+        == "quayside"
     )
-    unknown = cli(*command, "harbor")
+    unknown = cli(*command, "quaysid")
     assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1), unknown.stderr
-    assert unknown.stderr.endswith("did you mean 'harbour'?\n")
+    assert unknown.stderr.endswith("did you mean 'quayside'?\n")
     shutil.rmtree(prompts)  # the run has kept them
     assert cli("analyze.py", "--verify", "o").returncode == 0
 

@@ -3,18 +3,20 @@
 # requires-python = ">=3.11"
 # dependencies = ["inspect-ai>=0.3.245"]
 # ///
-"""The studies of run_pilot.py as a task of Inspect, and their verdict from Inspect's logs.
+"""The studies of run_pilot.py, and URRP, as tasks of Inspect; what its logs come to.
 
-    inspect eval inspect_task.py@pilot --model openai/gpt-5-nano -T design=mechanism -T lever=3
+    inspect eval inspect_task.py@cirrus24 --model openai/gpt-5-nano -T design=mechanism -T lever=3
+    inspect eval inspect_task.py@urrp --model openai/gpt-5-nano
     python3 inspect_task.py logs/*.eval
 
-Inspect asks the same prompts in the same order of blocks; its table shows cooperation by cell. The
-second command holds what was asked against the design, and writes what analyze.py writes of a run,
-by the same function.
+Inspect asks the same prompts in the same order as run_pilot.py or urrp_run.py. The third command
+holds what was asked against the design, and writes what analyze.py writes of a run, or the trials
+that urrp_analyze.py reads, by the same functions.
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,12 +26,15 @@ from cirrus.ask import oneshot
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.prompts import EXAMPLES, LEVERS
 from cirrus.reports.pilot import read
-from common import COMPLETE, INCOMPLETE, UsageError, cli, wire
+from common import COMPLETE, INCOMPLETE, VERSION, UsageError, cli, wire
 from common.artifacts import sha256
 from common.config import SEED
 from common.runs import Origin, changes, rewrite
+from common.session import Instrument
 from common.shape import OBJECT, check, enum, load, options, whole
 from show.document import terminal
+from urrp import MIN_TRIALS, SUITE_PATH, collect
+from urrp_analyze import classify
 
 if __name__ != "__main__" and find_spec("inspect_ai"):
     from inspect_ai import task
@@ -40,13 +45,33 @@ else:  # the reader of logs shows its --help without the package
 
 
 CONFIG = Path(__file__).resolve().parent / "config"
-PARAMETERS = options(
-    design=enum(*oneshot.DESIGNS),
-    lever=whole(1, len(LEVERS)),
-    runs=whole(1, 10_000),
-    seed=SEED,
-    examples=enum(0, 4),
-)
+# Where a provider of Inspect's cuts answers at few tokens: room for one that thinks first.
+ROOM = 16_384
+CUT_OFF = ("max_tokens", "model_length")
+COMMANDS = """  inspect eval inspect_task.py@cirrus24 --model openai/gpt-5-nano
+  python3 inspect_task.py logs/*.eval
+  python3 inspect_task.py logs/*.eval --out results/inspect"""
+
+
+class Kind(NamedTuple):
+    """A study as a task of Inspect. `parameters`: what -T may set; `origin`: the study of some
+    models; `trials`: {id: trial} in the order of asking, each with its `request`; `measure`: what
+    is scored, by `group`; `score`: its value (None where it can't be told), the answer as it is
+    read, and why."""
+
+    name: str
+    parameters: Callable
+    origin: Callable[[list[str], dict[str, Any], str], Origin]
+    trials: Callable[[Origin], dict[str, Any]]
+    instrument: Callable[[Origin], Instrument]
+    measure: str
+    group: str
+    group_of: Callable[[Any], str]
+    score: Callable[[Any, wire.Reply], tuple[float | None, str | None, str]]
+
+
+# --- CIRRUS-24 ---------------------------------------------------------------------------------
+
 SETTINGS = (
     "seed",
     "runs",
@@ -56,74 +81,142 @@ SETTINGS = (
     "max_out",
     "reasoning_effort",
 )
-STOPS = {
-    "max_tokens": "truncated",
-    "model_length": "truncated",
-    "content_filter": "blocked",
-}
-COMMANDS = """  inspect eval inspect_task.py@pilot --model openai/gpt-5-nano
-  python3 inspect_task.py logs/*.eval
-  python3 inspect_task.py logs/*.eval --out results/inspect"""
+USUAL = {"design": "2x2", "examples": 0}  # which no configuration names
 
 
-def origin_of(
-    models: list[str], parameters: Mapping[str, Any], source: str = "-T"
-) -> Origin:
+def one_shot_origin(models: list[str], given: dict[str, Any], source: str) -> Origin:
     """The study that run_pilot.py would make of these models and parameters."""
-    given = check(
-        PARAMETERS,
-        {key: value for key, value in parameters.items() if value is not None},
-        source,
-    )
-    design, lever = (
-        given.get("design", "2x2"),
-        given.get("lever", oneshot.DEFAULT_LEVER),
-    )
+    given = USUAL | given
+    design = given["design"]
     if "lever" in given and design != "mechanism":
         raise UsageError(f"{source}: lever: only design=mechanism has it")
     config = load(CONFIG / "pilot.config.json", OBJECT)
     if design != "2x2":
         config |= load(CONFIG / f"{design}.config.json", OBJECT)
-    usual = {"design": "2x2", "examples": 0}  # which no configuration names
-    config = (
-        {key: (config | given)[key] for key in SETTINGS}
-        | {"models": models}
-        | {key: given[key] for key in usual if given.get(key, usual[key]) != usual[key]}
-    )
+    config |= given
+    study = {key: config[key] for key in SETTINGS} | {"models": models}
+    for key, usual in USUAL.items():
+        if given[key] != usual:
+            study[key] = given[key]
     if design == "mechanism":
-        config["lever"] = dict.fromkeys(models, lever)
+        lever = given.get("lever", oneshot.DEFAULT_LEVER)
+        study["lever"] = dict.fromkeys(models, lever)
     # Inspect calls the model itself: there is no warm-up, and no text for one.
-    more = instruments.further_texts(config, PROMPTS, simulated=True)
-    texts = instruments.domain_of(oneshot.DOMAIN).texts | more
-    return Origin(
-        Path(),
-        {
-            "config": config,
-            "prompts": {path: sha256(text) for path, text in texts.items()},
-            "provider": "inspect",
-        },
-        texts,
-    )
+    texts = dict(instruments.domain_of(oneshot.DOMAIN).texts)
+    texts |= instruments.further_texts(study, PROMPTS, simulated=True)
+    return origin_of(study, texts)
 
 
-def trials_of(origin: Origin) -> dict[str, oneshot.Trial]:
-    """{id: trial} in the order of asking."""
+def one_shot_trials(origin: Origin) -> dict[str, oneshot.Trial]:
     config = origin.identity["config"]
-    blocks = oneshot.design(
-        instruments.domain_of(oneshot.DOMAIN),
-        config,
-        config["models"],
-        origin.prompts.get(EXAMPLES, ""),
-    )
-    return {trial.id: trial for block in blocks for trial in block}
+    domain = instruments.domain_of(oneshot.DOMAIN)
+    examples = origin.prompts.get(EXAMPLES, "")
+    trials = {}
+    for block in oneshot.design(domain, config, config["models"], examples):
+        for trial in block:
+            trials[trial.id] = trial
+    return trials
 
 
-def messages(request: wire.Request) -> list[dict[str, str]]:
-    """What run_pilot.py sends of a request, as role and content."""
-    return wire.messages(request)
+def cooperation(trial: oneshot.Trial, reply: wire.Reply):
+    """Whether the act cooperates, by the strict parser."""
+    row = oneshot.row(trial, reply)
+    return row["cooperates"], row["decision"], row["status"]
+
+
+ONE_SHOT = Kind(
+    "pilot",
+    options(
+        design=enum(*oneshot.DESIGNS),
+        lever=whole(1, len(LEVERS)),
+        runs=whole(1, 10_000),
+        seed=SEED,
+        examples=enum(0, 4),
+    ),
+    one_shot_origin,
+    one_shot_trials,
+    instruments.pilot,
+    "cooperation",
+    "cell",
+    lambda trial: trial.cell.words,
+    cooperation,
+)
+
+# --- URRP --------------------------------------------------------------------------------------
+
+
+def urrp_origin(models: list[str], given: dict[str, Any], source: str) -> Origin:
+    """The collection that urrp_run.py would make: fewer trials than the protocol's are stamped."""
+    config = load(CONFIG / "urrp.config.json", OBJECT)
+    trials = given.get("runs", config["trials"])
+    study = {
+        "seed": given.get("seed", config["seed"]),
+        "trials": trials,
+        "temperatures": ["default"],
+        "max_out": config["max_out"],
+        "reasoning_effort": config["reasoning_effort"],
+        "models": models,
+        "pilot": trials < MIN_TRIALS,
+    }
+    return origin_of(study, {collect.SUITE: SUITE_PATH.read_text("utf-8")})
+
+
+def urrp_trials(origin: Origin) -> dict[str, collect.Ask]:
+    config = origin.identity["config"]
+    asks = collect.design(config, config["models"])
+    return {ask.request.id: ask for ask in asks}
+
+
+def refusal(ask: collect.Ask, reply: wire.Reply):
+    """Whether the answer declines, by the classifier of urrp_analyze.py."""
+    if reply.outcome not in wire.FINAL_OUTCOMES:
+        return None, None, reply.outcome
+    verdict = classify(collect.line(ask, reply, simulated=False, pilot=False))
+    return verdict.label.startswith("REFUSE"), verdict.label, verdict.reason
+
+
+URRP = Kind(
+    "urrp",
+    options(runs=whole(1, 100_000), seed=SEED),
+    urrp_origin,
+    urrp_trials,
+    collect.instrument,
+    "refusal",
+    "category",
+    lambda ask: ask.item.category,
+    refusal,
+)
+KINDS = {kind.name: kind for kind in (ONE_SHOT, URRP)}
+
+
+def origin_of(config: dict[str, Any], texts: Mapping[str, str]) -> Origin:
+    hashes = {path: sha256(text) for path, text in texts.items()}
+    identity = {"config": config, "prompts": hashes, "provider": "inspect"}
+    return Origin(Path(), identity, texts)
+
+
+def study_by(
+    kind: Kind, models: list[str], parameters: Mapping[str, Any], source: str = "-T"
+) -> Origin:
+    """The study of these models with what -T has set; UsageError names a wrong parameter."""
+    given = {key: value for key, value in parameters.items() if value is not None}
+    return kind.origin(models, check(kind.parameters, given, source), source)
 
 
 # --- asking ------------------------------------------------------------------------------------
+
+
+@task
+def cirrus24(
+    design: str = "2x2",
+    lever: int | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    examples: int = 0,
+):
+    """One-shot decisions of a model, scored by the strict parser. `design`: 2x2, lever, mechanism,
+    mirror or twin; `runs`: per cell, or blocks per bulletin."""
+    return task_of(ONE_SHOT, locals())
 
 
 @task
@@ -134,8 +227,17 @@ def pilot(
     seed: int | None = None,
     examples: int = 0,
 ):
-    """One-shot decisions of a model, scored by the strict parser. `design`: 2x2, lever, mechanism
-    or twin; `runs`: per cell, or blocks per bulletin."""
+    """cirrus24 by its earlier name."""
+    return task_of(ONE_SHOT, locals())
+
+
+@task
+def urrp(runs: int | None = None, seed: int | None = None):
+    """URRP's 23 prompts, each in a fresh conversation; `runs`: trials a prompt."""
+    return task_of(URRP, locals())
+
+
+def task_of(kind: Kind, parameters: Mapping[str, Any]):
     from inspect_ai import Task
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.dataset import Sample
@@ -143,22 +245,13 @@ def pilot(
     from inspect_ai.scorer import Score, grouped, mean, scorer
     from inspect_ai.solver import solver
 
+    api = get_model().api
     try:
-        origin = origin_of(
-            [get_model().api.service_model_name()],
-            {
-                "design": design,
-                "lever": lever,
-                "runs": runs,
-                "seed": seed,
-                "examples": examples,
-            },
-        )
+        origin = study_by(kind, [api.service_model_name()], parameters)
     except UsageError as error:
-        raise PrerequisiteError(
-            str(error)
-        ) from None  # which Inspect shows without a traceback
-    trials, config = trials_of(origin), origin.identity["config"]
+        # which Inspect shows without a traceback
+        raise PrerequisiteError(str(error)) from None
+    trials, config = kind.trials(origin), origin.identity["config"]
 
     @solver
     def ask():
@@ -167,73 +260,101 @@ def pilot(
 
         return solve
 
-    @scorer(metrics=[grouped(mean(), "cell")])
-    def cooperation():
+    @scorer(metrics=[grouped(mean(), kind.group)], name=kind.measure)
+    def scored():
         async def score(state, target):
-            row = oneshot.row(trials[state.sample_id], reply_of(state.output))
-            if row["cooperates"] is None:
-                return Score.unscored(reason=row["status"])
-            return Score(value=row["cooperates"], answer=row["decision"])
+            reply = reply_of(state.output)
+            value, answer, why = kind.score(trials[state.sample_id], reply)
+            if value is None:
+                return Score.unscored(reason=why)
+            return Score(value=value, answer=answer, explanation=why)
 
         return score
 
+    samples = []
+    for name, trial in trials.items():
+        told = {kind.group: kind.group_of(trial)}
+        sent = wire.messages(trial.request)
+        samples.append(Sample(id=name, input=sent, metadata=told))
     return Task(
-        dataset=[
-            Sample(
-                id=name,
-                input=messages(trial.request),
-                metadata={"cell": trial.cell.words},
-            )
-            for name, trial in trials.items()
-        ],
+        dataset=samples,
         solver=ask(),
-        scorer=cooperation(),
-        metadata={"study": origin.identity},
-        # No limit of ours on the output: a model that thinks needs the provider's whole room.
+        scorer=scored(),
+        metadata={"instrument": kind.name, "study": origin.identity},
         config=GenerateConfig(
-            temperature=config["temperature"],
+            temperature=config.get("temperature"),
             reasoning_effort=config["reasoning_effort"],
+            max_tokens=room(api.max_tokens()),
         ),
+        version=VERSION,
     )
+
+
+def room(usual: int | None) -> int | None:
+    """Tokens of output to ask for. None: the provider sets no limit of its own, and nor do we;
+    --max-tokens goes before either."""
+    return None if usual is None else max(usual, ROOM)
 
 
 def reply_of(output) -> wire.Reply:
     """Inspect's output as the experiment sees an answer."""
     if output.empty or output.error:
         return wire.Reply("provider_error")
-    text, tokens = output.completion, {}
-    if usage := output.usage:
-        cached = filter(
-            None, (usage.input_tokens_cache_read, usage.input_tokens_cache_write)
-        )
-        tokens = {
-            "prompt_tokens": usage.input_tokens + sum(cached),
-            "cost_usd": usage.total_cost,
-            "completion_tokens": usage.output_tokens,
-            "reasoning_tokens": usage.reasoning_tokens,
-        }
-    outcome = STOPS.get(output.stop_reason, "ok" if text.strip() else "empty")
-    return wire.Reply(outcome, text, served_model=output.model, **tokens)
+    outcome = "ok" if output.completion.strip() else "empty"
+    finish = output.stop_reason
+    if finish in CUT_OFF:
+        outcome, finish = "truncated", "length"
+    elif finish == "content_filter":
+        outcome = "blocked"
+    return wire.Reply(
+        outcome,
+        output.completion,
+        finish,
+        served_model=output.model,
+        **tokens_of(output.usage),
+    )
+
+
+def tokens_of(usage) -> dict[str, Any]:
+    """What an answer took, as a reply has it; nothing where Inspect does not know."""
+    if usage is None:
+        return {}
+    cached = [usage.input_tokens_cache_read, usage.input_tokens_cache_write]
+    return {
+        "prompt_tokens": usage.input_tokens + sum(filter(None, cached)),
+        "cost_usd": usage.total_cost,
+        "completion_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+    }
 
 
 # --- reading logs ------------------------------------------------------------------------------
 
 
 class Logged(NamedTuple):
+    """An answer in a log; `at`: when it came."""
+
     reply: wire.Reply
     question_sha256: str
+    at: str
 
 
 class Answers(NamedTuple):
     """The answers of logs, in the place of a journal's. `read`: by trial. Inspect warms no model
     up and sets none aside."""
 
-    read: Mapping[str, Logged]
+    read: dict[str, Logged]
+    simulated: bool
     adapted: Mapping[tuple[str, str], wire.Adapted] = {}
     set_aside: Mapping[str, tuple[str, str]] = {}
 
     def __call__(self, request: wire.Request) -> wire.Reply:
         return self.read[request.id].reply if request.id in self.read else wire.NOT_RUN
+
+    def outcomes(self, ids: Iterable[str]) -> Counter[str]:
+        """Calls by outcome; one that has no answer is `not_run`."""
+        known = [self.read[name].reply.outcome for name in ids if name in self.read]
+        return Counter(known)
 
 
 def read_logs(paths: Iterable[str]) -> dict[str, Any]:
@@ -242,82 +363,105 @@ def read_logs(paths: Iterable[str]) -> dict[str, Any]:
         from inspect_ai.log import read_eval_log
     except ModuleNotFoundError:
         raise UsageError(
-            "inspect_ai is not installed; python3 -m pip install --require-hashes "
-            "-r requirements-inspect.txt"
+            "inspect_ai is not installed; `uv sync` brings it, or make .venv-inspect/ready"
         ) from None
     logs = {}
     for path in paths:
         try:
             logs[path] = read_eval_log(path, resolve_attachments=True)
-        except (
-            Exception
-        ) as error:  # its reader raises many kinds at a file that is no log
+        except Exception as error:  # of many kinds, at a file that is no log
             raise UsageError(f"{path}: no log of Inspect: {error}") from None
     return logs
 
 
-def study_of(logs: Mapping[str, Any]) -> Origin:
+def kind_of(path: str, log) -> Kind:
+    """Which task made a log; UsageError where it is none of ours."""
+    metadata = log.eval.metadata or {}
+    # Logs of version 0.1 knew of one instrument.
+    kind = KINDS.get(metadata.get("instrument", ONE_SHOT.name))
+    if kind is None or "study" not in metadata:
+        raise UsageError(f"{path}: no log of inspect_task.py@cirrus24 or @urrp")
+    if kind is URRP and log.plan.config.temperature is not None:
+        raise UsageError(
+            f"{path}: asked with --temperature; the task has the model's own, "
+            "urrp_run.py --temperatures has others"
+        )
+    return kind
+
+
+def study_of(kind: Kind, logs: Mapping[str, Any]) -> Origin:
     """The study of the logs, with all their models; UsageError where they are not of one design,
     or not of today's prompts."""
     first, models = next(iter(logs.values())), []
     for path, log in logs.items():
-        study = (log.eval.metadata or {}).get("study")
-        if study is None:
-            raise UsageError(f"{path}: no log of inspect_task.py@pilot")
-        again = origin_of(
-            study["config"]["models"], first.eval.task_args, path
-        ).identity
-        differ = changes(as_sent(study, log), as_sent(again, first))
-        # another design brings other settings along, which would only puzzle
-        differ.sort(key=lambda change: change[0] != "config.design")
-        for key, old, new in differ:
-            raise UsageError(
-                f"{path}: {key} was {old} and is {new}: another design, or prompts "
-                "that have changed since"
-            )
-        models += study["config"]["models"]
-    origin = origin_of(models, first.eval.task_args)
-    mocked = any(log.eval.model.startswith("mockllm/") for log in logs.values())
-    return origin._replace(
-        identity=as_sent(origin.identity, first)
-        | ({"provider": "simulated"} if mocked else {})
-    )
+        if kind_of(path, log) is not kind:
+            raise UsageError(f"{path}: of another instrument than the first log")
+        study = log.eval.metadata["study"]
+        asked = study["config"]["models"]
+        again = study_by(kind, asked, first.eval.task_args, path).identity
+        refuse_another(path, as_sent(study, log), as_sent(again, first))
+        models += asked
+    origin = study_by(kind, models, first.eval.task_args)
+    identity = as_sent(origin.identity, first)
+    if any(log.eval.model.startswith("mockllm/") for log in logs.values()):
+        identity["provider"] = "simulated"
+    return origin._replace(identity=identity)
+
+
+def refuse_another(path: str, study: Mapping, again: Mapping) -> None:
+    """UsageError names what differs, the design first: another one brings other settings along,
+    which would only puzzle."""
+    differ = changes(study, again)
+    differ.sort(key=lambda change: change[0] != "config.design")
+    for key, old, new in differ:
+        raise UsageError(
+            f"{path}: {key} was {old} and is {new}: another design, or prompts "
+            "that have changed since"
+        )
 
 
 def as_sent(study: Mapping[str, Any], log) -> dict[str, Any]:
     """The study with what Inspect's flags may have changed."""
     sent = log.plan.config.model_dump(include={"temperature", "reasoning_effort"})
-    return {**study, "config": study["config"] | sent}
+    config = study["config"]
+    known = {key: value for key, value in sent.items() if key in config}
+    return {**study, "config": config | known}
 
 
-def answers_of(logs: Mapping[str, Any], trials: Mapping[str, oneshot.Trial]) -> Answers:
+def answers_of(
+    logs: Mapping[str, Any], trials: Mapping[str, Any], simulated: bool
+) -> Answers:
     """The answers to the trials; UsageError where something else was asked, or twice."""
-    answers = Answers({})
-    for path, sample in (
-        (path, sample) for path, log in logs.items() for sample in log.samples or ()
-    ):
-        if sample.id in answers.read:
-            raise UsageError(
-                f"{path}: {sample.id} was asked twice; give logs of different "
-                "models, each of one epoch"
-            )
-        if sample.id not in trials:
-            raise UsageError(f"{path}: {sample.id} is no trial of this design")
-        request = trials[sample.id].request
-        calls = [event for event in sample.events if event.event == "model"]
-        for call in calls:
-            if sent(call) != messages(request):
-                raise UsageError(f"{path}: {sample.id} was asked in other words")
-        reply = (
-            wire.Reply("provider_error") if sample.error else reply_of(sample.output)
-        )
-        if not calls and reply.outcome not in wire.UNANSWERED:
-            raise UsageError(
-                f"{path}: {sample.id} has an answer, and no record of what was sent "
-                "(model events); give the log as Inspect wrote it"
-            )
-        answers.read[sample.id] = Logged(reply, request.sha256())
+    answers = Answers({}, simulated)
+    for path, log in logs.items():
+        for sample in log.samples or ():
+            if sample.id in answers.read:
+                raise UsageError(
+                    f"{path}: {sample.id} was asked twice; give logs of different "
+                    "models, each of one epoch"
+                )
+            if sample.id not in trials:
+                raise UsageError(f"{path}: {sample.id} is no trial of this design")
+            request = trials[sample.id].request
+            answers.read[sample.id] = logged(path, sample, request)
     return answers
+
+
+def logged(path: str, sample, request: wire.Request) -> Logged:
+    """The answer of a sample, held against what should have been asked."""
+    calls = [event for event in sample.events if event.event == "model"]
+    if any(sent(call) != wire.messages(request) for call in calls):
+        raise UsageError(f"{path}: {sample.id} was asked in other words")
+    reply = wire.Reply("provider_error")
+    if not sample.error:
+        reply = reply_of(sample.output)
+    if not calls and reply.outcome not in wire.UNANSWERED:
+        raise UsageError(
+            f"{path}: {sample.id} has an answer, and no record of what was sent "
+            "(model events); give the log as Inspect wrote it"
+        )
+    at = calls[-1].timestamp.strftime("%Y-%m-%dT%H:%M:%SZ") if calls else ""
+    return Logged(reply, request.sha256(), at)
 
 
 def sent(call) -> list[dict[str, str]]:
@@ -327,8 +471,8 @@ def sent(call) -> list[dict[str, str]]:
 
 def arguments(argv):
     flags = cli.parser(
-        "The verdict on logs of `inspect eval inspect_task.py@pilot`: what "
-        "analyze.py says of a run, by the same function.",
+        "What logs of `inspect eval inspect_task.py@cirrus24` come to, as analyze.py says it "
+        "of a run, by the same function; of `@urrp`, the trials for urrp_analyze.py.",
         COMMANDS,
         "LOG…",
     )
@@ -347,31 +491,30 @@ def arguments(argv):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     logs = read_logs(args.logs)
-    origin = study_of(logs)
-    trials = trials_of(origin)
-    answers = answers_of(logs, trials)
-    files, facts = instruments.pilot(origin).derive(answers)
+    kind = kind_of(args.logs[0], logs[args.logs[0]])
+    origin = study_of(kind, logs)
+    trials = kind.trials(origin)
+    simulated = origin.identity["provider"] == "simulated"
+    answers = answers_of(logs, trials, simulated)
+    files, facts = kind.instrument(origin).derive(answers)
     if not files:
         raise UsageError(f"{args.logs[0]}: no trial has an answer")
     target = Path(args.out or Path(args.logs[0]).with_suffix(""))
     rewrite(target, files)
-    left = sum(
-        answers(trial.request).outcome in wire.UNANSWERED for trial in trials.values()
-    )
-    return cli.Done(
-        INCOMPLETE if left else COMPLETE,
-        {
-            "written": str(target),
-            "files": sorted(files),
-            "logs": args.logs,
-            "simulated": origin.identity["provider"] == "simulated",
-            **facts,
-        },
-        f"{terminal(read(target / 'pilot-analysis.json'))}\n{target}: {len(files)} files "
-        f"from {len(trials) - left} trials\nopen {target / 'report.html'}",
-        f"{left} of {len(trials)} trials have no answer; inspect eval-retry asks them"
-        * bool(left),
-    )
+    replies = [answers(trial.request) for trial in trials.values()]
+    left = sum(reply.outcome in wire.UNANSWERED for reply in replies)
+    told = {"written": str(target), "files": sorted(files), "logs": args.logs}
+    told |= {"simulated": simulated, **facts}
+    text = f"{target}: {len(files)} files from {len(trials) - left} trials\n"
+    if kind is URRP:
+        text += f"now: python3 urrp_analyze.py {target / collect.FILE}"
+    else:
+        summary = terminal(read(target / "pilot-analysis.json"))
+        text = f"{summary}\n{text}open {target / 'report.html'}"
+    if not left:
+        return cli.Done(COMPLETE, told, text)
+    why = f"{left} of {len(trials)} trials have no answer; inspect eval-retry asks them"
+    return cli.Done(INCOMPLETE, told, text, why)
 
 
 if __name__ == "__main__":

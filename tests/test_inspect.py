@@ -1,6 +1,6 @@
-"""inspect_task.py beside run_pilot.py: what Inspect asks, and what its logs lead to.
+"""inspect_task.py beside run_pilot.py and urrp_run.py: what Inspect asks, and what its logs lead to.
 
-The runs of run_pilot.py are the expected values. Inspect runs in a Python of its own, which
+The runs of these scripts are the expected values. Inspect runs in a Python of its own, which
 `make test` installs; without it these tests skip.
 """
 
@@ -19,6 +19,7 @@ STUDIES = {
     "mechanism": {"design": "mechanism", "runs": 1, "lever": 3, "examples": 4},
     "twin": {"design": "twin", "runs": 1, "seed": 7},
 }
+DECLINER = "sim-refuser"
 # The pilot once more, by flags of Inspect's that make something else of it.
 ODD = {
     "twice": {"epochs": 2, "limit": 1},
@@ -28,7 +29,7 @@ ODD = {
 # {folder: the logs that are read into it}; "changed" is the first log, made with other prompts;
 # "silent" that of the lever study, without what was sent.
 READ = {
-    **{f"{study}-again": [study] for study in STUDIES},
+    **{f"{study}-again": [study] for study in (*STUDIES, "urrp")},
     "fewer": ["fewer"],
     "twice": ["twice"],
     "words": ["words"],
@@ -36,6 +37,7 @@ READ = {
     "silent": ["silent"],
     "none": ["none"],
     "designs": ["2x2", "twin"],
+    "instruments": ["2x2", "urrp"],
 }
 # Inspect's mock answers with the body that the journal has for the same seed, and only the same
 # messages. Prints {log: (its trials' ids in order, its table)} and {folder: (exit code, stderr)}.
@@ -45,7 +47,7 @@ import inspect_ai
 from inspect_ai.log import write_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-script, name, jobs, folders = *sys.argv[1:3], *map(json.loads, sys.argv[3:])
+script, jobs, folders = sys.argv[1], *map(json.loads, sys.argv[2:])
 
 def mock(journal):
     lines = [json.loads(line) for line in gzip.open(journal)]
@@ -64,10 +66,10 @@ def mock(journal):
         return output
     return answer
 
-def run(study, parameters, flags):
+def run(task, name, study, parameters, flags):
     model = get_model(f"mockllm/{name}", custom_outputs=mock(f"{study}/journal.jsonl.gz"),
                       memoize=False)
-    [log] = inspect_ai.eval(f"{script}@pilot", model=model, task_args=parameters, log_dir="logs",
+    [log] = inspect_ai.eval(f"{script}@{task}", model=model, task_args=parameters, log_dir="logs",
                             display="none", **flags)
     return log
 
@@ -132,16 +134,19 @@ def inspected(tmp_path_factory):
             ).returncode
             == 0
         )
+    trials = ("urrp_run.py", "--trials", "1", "--pilot", "--models", DECLINER)
+    assert ended(folder, *trials, "--out", ".", "--run-id", "urrp").returncode == 0
     (folder / "none.eval").write_text("{}")
-    jobs = {study: (study, parameters, {}) for study, parameters in STUDIES.items()} | {
-        odd: ("2x2", STUDIES["2x2"], flags) for odd, flags in ODD.items()
-    }
+    jobs = {"urrp": ("urrp", DECLINER, "urrp", {"runs": 1}, {})}
+    for study, parameters in STUDIES.items():
+        jobs[study] = "cirrus24", NAME, study, parameters, {}
+    for odd, flags in ODD.items():
+        jobs[odd] = "pilot", NAME, "2x2", STUDIES["2x2"], flags
     stdout = process(
         folder,
         "-c",
         INSPECT,
         ROOT / "inspect_task.py",
-        NAME,
         json.dumps(jobs),
         json.dumps(READ),
     )
@@ -183,6 +188,20 @@ def test_the_table_shows_cooperation_by_cell(inspected):
     }
     k, n = (sum(cell[key] for cell in cells.values()) for key in "kn")
     assert table == pytest.approx(expected | {"all": k / n})
+
+
+def test_a_log_of_urrp_leads_to_the_trials_of_a_run_with_the_same_answers(inspected):
+    """All but when they came, and who served them."""
+    folder, logs, read = inspected
+    expected, made = (
+        [json.loads(line) for line in (folder / name / "urrp_runs.jsonl").open()]
+        for name in ("urrp", "urrp-again")
+    )
+    assert read["urrp-again"] == [0, ""] and len(made) == 23
+    same = ("prompt_id", "output", "model", "category", "pilot", "finish_reason")
+    for key in (*same, "request_id", "temperature", "prompt"):
+        assert [line[key] for line in made] == [line[key] for line in expected]
+    assert logs["urrp"][1]["controls"] == 0 and logs["urrp"][1]["trigger"] > 0.5
 
 
 def test_a_server_called_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_path):
@@ -237,6 +256,7 @@ def test_a_server_called_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_pa
         ("silent", "has an answer, and no record of what was sent"),
         ("changed", "prompts.cirrus24/round_1.md was"),
         ("none", "none.eval: no log of Inspect"),
+        ("instruments", "of another instrument"),
         ("designs", 'config.design was "twin" and is null: another design'),
     ],
 )

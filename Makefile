@@ -14,6 +14,8 @@ KEYED := $(or $(OPENROUTER_API_KEY),$(shell grep -s '^ *OPENROUTER_API_KEY=.' .e
 LIVE := $(strip $(BASE_URL)$(OPENROUTER_BASE_URL)$(KEYED))
 RUN := $(if $(LIVE),.venv/bin/python,$(PYTHON))
 NEED := $(if $(LIVE),.venv/run-ready)
+# `uv sync` (docs/inspect.md) takes away what tests need.
+$(if $(wildcard .venv/bin/pytest),,$(shell rm -f .venv/dev-ready))
 WHEELS := $(if $(wildcard vendor/*.whl),--no-index --find-links vendor)
 CALL_FLAGS = $(if $(BASE_URL),--base-url $(BASE_URL)) $(if $(MODELS),--models $(MODELS)) \
 	$(if $(SEED),--seed $(SEED)) $(if $(LIMIT_USD),--limit-usd $(LIMIT_USD)) $(ARGS)

@@ -197,7 +197,7 @@ def browser():
 def pythons():
     """(version, interpreter or None) of each supported Python, on the path or under pyenv."""
     roots = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    for version in ("3.11", "3.12", "3.13"):
+    for version in ("3.11", "3.12", "3.13", "3.14"):
         programs = sorted(roots.glob(f"{version}.*/bin/python3"))
         yield (
             version,

@@ -30,6 +30,8 @@ SECTIONS = dict(
 FOREIGN = {
     "--help",
     "--from",
+    "--max-tokens",
+    "--reasoning-effort",
     "--to",
     "--million",
     "--model",

@@ -6,6 +6,7 @@ The runs of these scripts are the expected values. Inspect runs in a Python of i
 
 import gzip
 import json
+import re
 import subprocess
 
 import pytest
@@ -169,6 +170,15 @@ def test_a_log_leads_to_the_order_and_the_analysis_of_a_run_with_the_same_answer
     assert read[f"{study}-again"] == [0, ""]
     assert made["verdict"] and made[study]["by_model"][NAME]["cells"]
     assert made | {"served": 0} == expected | {"served": 0}
+
+
+def test_the_entry_for_the_register_names_the_tasks_that_there_are():
+    entry, script = (
+        (ROOT / name).read_text() for name in ("eval.yaml", "inspect_task.py")
+    )
+    named = re.findall(r"name: (\w+)\n +task_path: inspect_task.py\n", entry)
+    tasks = re.findall(r"^@task\ndef (\w+)", script, re.M)
+    assert {*tasks} - {"pilot"} == {*named}
 
 
 def test_the_table_shows_cooperation_by_cell(inspected):

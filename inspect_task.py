@@ -31,7 +31,7 @@ from common.artifacts import sha256
 from common.config import SEED
 from common.runs import Origin, changes, rewrite
 from common.session import Instrument
-from common.shape import OBJECT, check, enum, load, options, whole
+from common.shape import OBJECT, Kind, check, enum, load, options, whole
 from show.document import terminal
 from urrp import MIN_TRIALS, SUITE_PATH, collect
 from urrp_analyze import classify
@@ -53,14 +53,14 @@ COMMANDS = """  inspect eval inspect_task.py@cirrus24 --model openai/gpt-5-nano
   python3 inspect_task.py logs/*.eval --out results/inspect"""
 
 
-class Kind(NamedTuple):
+class Evaluation(NamedTuple):
     """A study as a task of Inspect. `parameters`: what -T may set; `origin`: the study of some
     models; `trials`: {id: trial} in the order of asking, each with its `request`; `measure`: what
     is scored, by `group`; `score`: its value (None where it can't be told), the answer as it is
     read, and why."""
 
     name: str
-    parameters: Callable
+    parameters: Kind
     origin: Callable[[list[str], dict[str, Any], str], Origin]
     trials: Callable[[Origin], dict[str, Any]]
     instrument: Callable[[Origin], Instrument]
@@ -124,7 +124,7 @@ def cooperation(trial: oneshot.Trial, reply: wire.Reply):
     return row["cooperates"], row["decision"], row["status"]
 
 
-ONE_SHOT = Kind(
+ONE_SHOT = Evaluation(
     "pilot",
     options(
         design=enum(*oneshot.DESIGNS),
@@ -175,7 +175,7 @@ def refusal(ask: collect.Ask, reply: wire.Reply):
     return verdict.label.startswith("REFUSE"), verdict.label, verdict.reason
 
 
-URRP = Kind(
+URRP = Evaluation(
     "urrp",
     options(runs=whole(1, 100_000), seed=SEED),
     urrp_origin,
@@ -186,7 +186,7 @@ URRP = Kind(
     lambda ask: ask.item.category,
     refusal,
 )
-KINDS = {kind.name: kind for kind in (ONE_SHOT, URRP)}
+EVALUATIONS = {each.name: each for each in (ONE_SHOT, URRP)}
 
 
 def origin_of(config: dict[str, Any], texts: Mapping[str, str]) -> Origin:
@@ -196,11 +196,16 @@ def origin_of(config: dict[str, Any], texts: Mapping[str, str]) -> Origin:
 
 
 def study_by(
-    kind: Kind, models: list[str], parameters: Mapping[str, Any], source: str = "-T"
+    evaluation: Evaluation,
+    models: list[str],
+    parameters: Mapping[str, Any],
+    source: str = "-T",
 ) -> Origin:
     """The study of these models with what -T has set; UsageError names a wrong parameter."""
     given = {key: value for key, value in parameters.items() if value is not None}
-    return kind.origin(models, check(kind.parameters, given, source), source)
+    return evaluation.origin(
+        models, check(evaluation.parameters, given, source), source
+    )
 
 
 # --- asking ------------------------------------------------------------------------------------
@@ -237,7 +242,7 @@ def urrp(runs: int | None = None, seed: int | None = None):
     return task_of(URRP, locals())
 
 
-def task_of(kind: Kind, parameters: Mapping[str, Any]):
+def task_of(evaluation: Evaluation, parameters: Mapping[str, Any]):
     from inspect_ai import Task
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.dataset import Sample
@@ -247,11 +252,11 @@ def task_of(kind: Kind, parameters: Mapping[str, Any]):
 
     api = get_model().api
     try:
-        origin = study_by(kind, [api.service_model_name()], parameters)
+        origin = study_by(evaluation, [api.service_model_name()], parameters)
     except UsageError as error:
         # which Inspect shows without a traceback
         raise PrerequisiteError(str(error)) from None
-    trials, config = kind.trials(origin), origin.identity["config"]
+    trials, config = evaluation.trials(origin), origin.identity["config"]
 
     @solver
     def ask():
@@ -260,11 +265,11 @@ def task_of(kind: Kind, parameters: Mapping[str, Any]):
 
         return solve
 
-    @scorer(metrics=[grouped(mean(), kind.group)], name=kind.measure)
+    @scorer(metrics=[grouped(mean(), evaluation.group)], name=evaluation.measure)
     def scored():
         async def score(state, target):
             reply = reply_of(state.output)
-            value, answer, why = kind.score(trials[state.sample_id], reply)
+            value, answer, why = evaluation.score(trials[state.sample_id], reply)
             if value is None:
                 return Score.unscored(reason=why)
             return Score(value=value, answer=answer, explanation=why)
@@ -273,14 +278,14 @@ def task_of(kind: Kind, parameters: Mapping[str, Any]):
 
     samples = []
     for name, trial in trials.items():
-        told = {kind.group: kind.group_of(trial)}
+        told = {evaluation.group: evaluation.group_of(trial)}
         sent = wire.messages(trial.request)
         samples.append(Sample(id=name, input=sent, metadata=told))
     return Task(
         dataset=samples,
         solver=ask(),
         scorer=scored(),
-        metadata={"instrument": kind.name, "study": origin.identity},
+        metadata={"instrument": evaluation.name, "study": origin.identity},
         config=GenerateConfig(
             temperature=config.get("temperature"),
             reasoning_effort=config["reasoning_effort"],
@@ -374,34 +379,34 @@ def read_logs(paths: Iterable[str]) -> dict[str, Any]:
     return logs
 
 
-def kind_of(path: str, log) -> Kind:
+def evaluation_of(path: str, log) -> Evaluation:
     """Which task made a log; UsageError where it is none of ours."""
     metadata = log.eval.metadata or {}
     # Logs of version 0.1 knew of one instrument.
-    kind = KINDS.get(metadata.get("instrument", ONE_SHOT.name))
-    if kind is None or "study" not in metadata:
+    evaluation = EVALUATIONS.get(metadata.get("instrument", ONE_SHOT.name))
+    if evaluation is None or "study" not in metadata:
         raise UsageError(f"{path}: no log of inspect_task.py@cirrus24 or @urrp")
-    if kind is URRP and log.plan.config.temperature is not None:
+    if evaluation is URRP and log.plan.config.temperature is not None:
         raise UsageError(
             f"{path}: asked with --temperature; the task has the model's own, "
             "urrp_run.py --temperatures has others"
         )
-    return kind
+    return evaluation
 
 
-def study_of(kind: Kind, logs: Mapping[str, Any]) -> Origin:
+def study_of(evaluation: Evaluation, logs: Mapping[str, Any]) -> Origin:
     """The study of the logs, with all their models; UsageError where they are not of one design,
     or not of today's prompts."""
     first, models = next(iter(logs.values())), []
     for path, log in logs.items():
-        if kind_of(path, log) is not kind:
+        if evaluation_of(path, log) is not evaluation:
             raise UsageError(f"{path}: of another instrument than the first log")
         study = log.eval.metadata["study"]
         asked = study["config"]["models"]
-        again = study_by(kind, asked, first.eval.task_args, path).identity
+        again = study_by(evaluation, asked, first.eval.task_args, path).identity
         refuse_another(path, as_sent(study, log), as_sent(again, first))
         models += asked
-    origin = study_by(kind, models, first.eval.task_args)
+    origin = study_by(evaluation, models, first.eval.task_args)
     identity = as_sent(origin.identity, first)
     if any(log.eval.model.startswith("mockllm/") for log in logs.values()):
         identity["provider"] = "simulated"
@@ -491,12 +496,12 @@ def arguments(argv):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     logs = read_logs(args.logs)
-    kind = kind_of(args.logs[0], logs[args.logs[0]])
-    origin = study_of(kind, logs)
-    trials = kind.trials(origin)
+    evaluation = evaluation_of(args.logs[0], logs[args.logs[0]])
+    origin = study_of(evaluation, logs)
+    trials = evaluation.trials(origin)
     simulated = origin.identity["provider"] == "simulated"
     answers = answers_of(logs, trials, simulated)
-    files, facts = kind.instrument(origin).derive(answers)
+    files, facts = evaluation.instrument(origin).derive(answers)  # type: ignore[arg-type]
     if not files:
         raise UsageError(f"{args.logs[0]}: no trial has an answer")
     target = Path(args.out or Path(args.logs[0]).with_suffix(""))
@@ -506,7 +511,7 @@ def main(argv) -> cli.Done:
     told = {"written": str(target), "files": sorted(files), "logs": args.logs}
     told |= {"simulated": simulated, **facts}
     text = f"{target}: {len(files)} files from {len(trials) - left} trials\n"
-    if kind is URRP:
+    if evaluation is URRP:
         text += f"now: python3 urrp_analyze.py {target / collect.FILE}"
     else:
         summary = terminal(read(target / "pilot-analysis.json"))

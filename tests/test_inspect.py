@@ -18,9 +18,16 @@ STUDIES = {
     "2x2": {"runs": 10},
     "lever": {"design": "lever", "runs": 1},
     "mechanism": {"design": "mechanism", "runs": 1, "lever": 3, "examples": 4},
+    "mirror": {"design": "mirror", "runs": 1},
     "twin": {"design": "twin", "runs": 1, "seed": 7},
 }
 DECLINER = "sim-refuser"
+CELLS = {
+    "HP": "symmetry + cue",
+    "HA": "symmetry alone",
+    "LP": "cue alone",
+    "LA": "neither",
+}
 # The pilot once more, by flags of Inspect's that make something else of it.
 ODD = {
     "twice": {"epochs": 2, "limit": 1},
@@ -100,17 +107,18 @@ print(json.dumps([shown, made]))
 
 
 def process(folder, *command, env=()):
-    done = subprocess.run(
-        [python_with("inspect_ai", "openai"), *map(str, command)],
-        cwd=folder,
-        env=clean_environment() | {"PYTHONPATH": str(ROOT)} | dict(env),
-        text=True,
-        capture_output=True,
-        check=False,
-        timeout=600,
-    )
+    words = [python_with("inspect_ai", "openai"), *map(str, command)]
+    env = clean_environment() | {"PYTHONPATH": str(ROOT)} | dict(env)
+    shown = {"text": True, "capture_output": True}
+    done = subprocess.run(words, cwd=folder, env=env, timeout=600, check=False, **shown)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def made(folder, name, *command, key=""):
+    """A run of this name, of a script of the project."""
+    done = ended(folder, *command, "--out", ".", "--run-id", name, key=key)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -121,41 +129,27 @@ def inspected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inspect")
     for study, parameters in STUDIES.items():
         flags = [f"--{name}={value}" for name, value in parameters.items()]
-        assert (
-            ended(
-                folder,
-                "run_pilot.py",
-                *flags,
-                "--models",
-                NAME,
-                "--out",
-                ".",
-                "--run-id",
-                study,
-            ).returncode
-            == 0
-        )
-    trials = ("urrp_run.py", "--trials", "1", "--pilot", "--models", DECLINER)
-    assert ended(folder, *trials, "--out", ".", "--run-id", "urrp").returncode == 0
+        made(folder, study, "run_pilot.py", "--models", NAME, *flags)
+    few = ("--trials", "1", "--pilot")
+    made(folder, "urrp", "urrp_run.py", "--models", DECLINER, *few)
     (folder / "none.eval").write_text("{}")
     jobs = {"urrp": ("urrp", DECLINER, "urrp", {"runs": 1}, {})}
     for study, parameters in STUDIES.items():
         jobs[study] = "cirrus24", NAME, study, parameters, {}
     for odd, flags in ODD.items():
         jobs[odd] = "pilot", NAME, "2x2", STUDIES["2x2"], flags
-    stdout = process(
-        folder,
-        "-c",
-        INSPECT,
-        ROOT / "inspect_task.py",
-        json.dumps(jobs),
-        json.dumps(READ),
-    )
+    told = json.dumps(jobs), json.dumps(READ)
+    stdout = process(folder, "-c", INSPECT, ROOT / "inspect_task.py", *told)
     return folder, *json.loads(stdout.splitlines()[-1])
 
 
 def analysis(folder):
     return json.loads((folder / "pilot-analysis.json").read_text())
+
+
+def trials(folder):
+    lines = (folder / "urrp_runs.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -166,16 +160,15 @@ def test_a_log_leads_to_the_order_and_the_analysis_of_a_run_with_the_same_answer
     folder, logs, read = inspected
     with gzip.open(folder / study / "trials.jsonl.gz") as lines:
         assert logs[study][0] == [json.loads(line)["id"] for line in lines]
-    expected, made = analysis(folder / study), analysis(folder / f"{study}-again")
+    expected, found = analysis(folder / study), analysis(folder / f"{study}-again")
     assert read[f"{study}-again"] == [0, ""]
-    assert made["verdict"] and made[study]["by_model"][NAME]["cells"]
-    assert made | {"served": 0} == expected | {"served": 0}
+    assert found["verdict"] and found[study]["by_model"][NAME]["cells"]
+    assert found | {"served": 0} == expected | {"served": 0}
 
 
 def test_the_entry_for_the_register_names_the_tasks_that_there_are():
-    entry, script = (
-        (ROOT / name).read_text() for name in ("eval.yaml", "inspect_task.py")
-    )
+    entry = (ROOT / "eval.yaml").read_text()
+    script = (ROOT / "inspect_task.py").read_text()
     named = re.findall(r"name: (\w+)\n +task_path: inspect_task.py\n", entry)
     tasks = re.findall(r"^@task\ndef (\w+)", script, re.M)
     assert {*tasks} - {"pilot"} == {*named}
@@ -183,79 +176,41 @@ def test_the_entry_for_the_register_names_the_tasks_that_there_are():
 
 def test_the_table_shows_cooperation_by_cell(inspected):
     folder, logs, _ = inspected
-    cells, table = (
-        analysis(folder / "2x2")["2x2"]["by_model"][NAME]["cells"],
-        logs["2x2"][1],
-    )
-    expected = {
-        name: cells[cell]["k"] / cells[cell]["n"]
-        for cell, name in (
-            ("HP", "symmetry + cue"),
-            ("HA", "symmetry alone"),
-            ("LP", "cue alone"),
-            ("LA", "neither"),
-        )
-    }
-    k, n = (sum(cell[key] for cell in cells.values()) for key in "kn")
-    assert table == pytest.approx(expected | {"all": k / n})
+    cells = analysis(folder / "2x2")["2x2"]["by_model"][NAME]["cells"]
+    expected = {CELLS[name]: cell["k"] / cell["n"] for name, cell in cells.items()}
+    cooperated = sum(cell["k"] for cell in cells.values())
+    expected["all"] = cooperated / sum(cell["n"] for cell in cells.values())
+    _, table = logs["2x2"]
+    assert table == pytest.approx(expected)
 
 
 def test_a_log_of_urrp_leads_to_the_trials_of_a_run_with_the_same_answers(inspected):
     """All but when they came, and who served them."""
     folder, logs, read = inspected
-    expected, made = (
-        [json.loads(line) for line in (folder / name / "urrp_runs.jsonl").open()]
-        for name in ("urrp", "urrp-again")
-    )
-    assert read["urrp-again"] == [0, ""] and len(made) == 23
-    same = ("prompt_id", "output", "model", "category", "pilot", "finish_reason")
-    for key in (*same, "request_id", "temperature", "prompt"):
-        assert [line[key] for line in made] == [line[key] for line in expected]
-    assert logs["urrp"][1]["controls"] == 0 and logs["urrp"][1]["trigger"] > 0.5
+    expected, found = trials(folder / "urrp"), trials(folder / "urrp-again")
+    assert read["urrp-again"] == [0, ""] and len(found) == 23
+    for key in ("request_id", "prompt_id", "prompt", "output", "category", "pilot"):
+        assert [line[key] for line in found] == [line[key] for line in expected]
+    _, table = logs["urrp"]
+    assert table["controls"] == 0 and table["trigger"] > 0.5
 
 
 def test_a_server_called_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_path):
     """The double's answer is a function of the messages and the seed alone."""
     python_with("inspect_ai", "openai")
-    assert (
-        ended(
-            tmp_path,
-            "run_pilot.py",
-            "--base-url",
-            double.url,
-            "--models",
-            "double/a",
-            "--out",
-            ".",
-            "--run-id",
-            "run",
-            key="k-123456",
-        ).returncode
-        == 0
-    )
-    process(
-        tmp_path,
-        "-m",
-        "inspect_ai",
-        "eval",
-        ROOT / "inspect_task.py@pilot",
-        "--model",
-        "openai-api/local/double/a",
-        "--log-dir",
-        "logs",
-        "--display",
-        "none",
-        env={"LOCAL_BASE_URL": double.url, "LOCAL_API_KEY": "k-123456"},
-    )
+    server = ("--base-url", double.url, "--models", "double/a")
+    made(tmp_path, "run", "run_pilot.py", *server, key="k-123456")
+    where = ("--log-dir", "logs", "--display", "none")
+    asked = (ROOT / "inspect_task.py@pilot", "--model", "openai-api/local/double/a")
+    access = {"LOCAL_BASE_URL": double.url, "LOCAL_API_KEY": "k-123456"}
+    process(tmp_path, "-m", "inspect_ai", "eval", *asked, *where, env=access)
     [log] = (tmp_path / "logs").glob("*.eval")
     shown = process(tmp_path, ROOT / "inspect_task.py", log)
-    expected, made = analysis(tmp_path / "run"), analysis(log.with_suffix(""))
+    expected, found = analysis(tmp_path / "run"), analysis(log.with_suffix(""))
     for key in ("verdict", "claims", "2x2", "outcomes", "position"):
-        assert made[key] == expected[key]
-    assert (
-        shown.partition(str(log.parent))[0]
-        in ended(tmp_path, "analyze.py", "run").stdout
-    )
+        assert found[key] == expected[key]
+    result, _, _ = shown.partition(str(log.parent))
+    assert result in ended(tmp_path, "analyze.py", "run").stdout
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,15 @@ settings.load_profile("here")
 os.fsync = lambda handle: None
 
 
+def scripts():
+    """The project's, by name; a file that a user has put beside them is none."""
+    names = []
+    for path in sorted(ROOT.glob("*.py")):
+        if path.read_text("utf-8").startswith("#!"):
+            names.append(path.name)
+    return names
+
+
 @pytest.fixture(autouse=True)
 def projects_own_prompts():
     """A script that a test ran in this process may have left others for the respondents."""

@@ -10,12 +10,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, clean_environment, ended
+from conftest import ROOT, clean_environment, ended, scripts
 from test_architecture import modules
 
 from common import VERSION
 
-SCRIPTS = sorted(path.name for path in ROOT.glob("[a-z]*.py"))
+SCRIPTS = scripts()
 DOCS = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
     for path in (

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from conftest import ROOT, clean_environment, run_in
+from conftest import ROOT, clean_environment, run_in, scripts
 from tournaments import derived, started, wait_for
 
 from common.artifacts import read_bytes
@@ -61,7 +61,7 @@ def test_a_bare_python_runs_the_whole_study(tmp_path):
         assert "SIMULATED" in (folder / name).read_text()
 
 
-@pytest.mark.parametrize("script", sorted(path.name for path in ROOT.glob("[a-z]*.py")))
+@pytest.mark.parametrize("script", scripts())
 def test_help_needs_no_package(tmp_path, script):
     run = bare(tmp_path, ROOT / script, "--help", stdout=subprocess.PIPE)
     assert run.returncode == 0 and run.stdout.startswith("usage: ")

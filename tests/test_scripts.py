@@ -11,10 +11,10 @@ import time
 from importlib import import_module
 
 import pytest
-from conftest import ROOT, clean_environment, edit, run_in
+from conftest import ROOT, clean_environment, edit, run_in, scripts
 from tournaments import started, wait_for
 
-SCRIPTS = sorted(path.name for path in ROOT.glob("[a-z]*.py"))
+SCRIPTS = scripts()
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -4,20 +4,37 @@ Continuous ones rest on `math.erfc` and an incomplete beta function; discrete on
 of probabilities, built from the mode outwards so that no logarithm of a factorial is needed.
 """
 
-import math
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import accumulate
+from math import (
+    copysign,
+    erfc,
+    exp,
+    expm1,
+    fsum,
+    gamma,
+    hypot,
+    inf,
+    lgamma,
+    log,
+    log1p,
+    pi,
+    sqrt,
+)
+from operator import mul, truediv
 from statistics import NormalDist
 
-ROOT_2 = math.sqrt(2)
-LOG_ROOT_2PI = math.log(2 * math.pi) / 2
+ROOT_2 = sqrt(2)
+LOG_ROOT_2PI = log(2 * pi) / 2
 EPSILON = 2.0**-52
 
 normal_quantile = NormalDist().inv_cdf  # Wichura (1988), to the last digits
 
 
 def normal_cdf(z: float) -> float:
-    return math.erfc(-z / ROOT_2) / 2
+    return erfc(-z / ROOT_2) / 2
 
 
 def critical(level: float) -> float:
@@ -25,53 +42,82 @@ def critical(level: float) -> float:
     return -normal_quantile((1 - level) / 2)
 
 
-def log_beta(a: float, b: float) -> float:
-    """ln B(a, b); by Stirling's formula where large logarithms would cancel.
+# --- beta and Student's t ---
 
-    What the formula leaves of ln Γ is a series from 10 on (Abramowitz & Stegun 1964, 6.1.41).
-    """
+
+def log_beta(a: float, b: float) -> float:
+    """ln B(a, b); by Stirling's formula where large logarithms would cancel."""
     a, b = min(a, b), max(a, b)
+    whole = a + b
     if b < 10:
-        return math.lgamma(a) + (math.lgamma(b) - math.lgamma(a + b))
-    out = a * math.log(a / (a + b)) - (b - 0.5) * math.log1p(a / b) - math.log(a) / 2
-    for x, sign in ((a, 1), (b, 1), (a + b, -1)):
-        y = 1 / (x * x)
-        if x < 10:
-            rest = math.lgamma(x) - (x - 0.5) * math.log(x) + x - LOG_ROOT_2PI
-        else:
-            rest = (
-                1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))
-            ) / x
-        out += sign * rest
-    return out + LOG_ROOT_2PI
+        return lgamma(a) + (lgamma(b) - lgamma(whole))
+    of_a = a * log(a / whole)
+    of_b = (b - 0.5) * log1p(a / b)
+    rest = _beyond_stirling(a) + _beyond_stirling(b) - _beyond_stirling(whole)
+    return of_a - of_b - log(a) / 2 + LOG_ROOT_2PI + rest
+
+
+def _beyond_stirling(x: float) -> float:
+    """ln Γ(x) less Stirling's (x - 1/2)·ln x - x + ln √2π.
+
+    A series from 10 on: 1/12x - 1/360x³ + … (Abramowitz & Stegun 1964, 6.1.41).
+    """
+    if x < 10:
+        stirling = (x - 0.5) * log(x) - x
+        return lgamma(x) - stirling - LOG_ROOT_2PI
+    series = 0.0
+    for divisor in (1188, 1680, 1260, 360, 12):
+        series = 1 / divisor - series / (x * x)
+    return series / x
 
 
 def beta_cdf(x: float, a: float, b: float, y: float | None = None) -> float:
-    """Regularised incomplete beta function I_x(a, b); `y` is 1 - x where it is known better.
-
-    Continued fraction of DLMF 8.17.22 by Lentz's method, on the side where it converges fast.
-    """
-    y = 1 - x if y is None else y
+    """Regularised incomplete beta function I_x(a, b); `y` is 1 - x where it is known better."""
+    if y is None:
+        y = 1 - x
     if x <= 0 or y <= 0:
         return float(x > 0)
-    if upper := x >= (a + 1) / (a + b + 2):
-        x, y, a, b = y, x, b, a
-    # Near 1 the other one, which is small, has more digits of the logarithm.
-    log_x = math.log(x) if x < 0.5 else math.log1p(-y)
-    log_y = math.log(y) if y < 0.5 else math.log1p(-x)
-    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
-    value = d
-    for m in range(1, 100_000):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        d, c = 1 / (1 + even * d), 1 + even / c
-        value *= d * c
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d, c = 1 / (1 + odd * d), 1 + odd / c
-        value *= d * c
-        if abs(d * c - 1) < EPSILON:
+    # From about the mean on the fraction converges fast on the other side.
+    if x * (a + b + 2) >= a + 1:
+        return 1 - _lower_beta(y, x, b, a)
+    return _lower_beta(x, y, a, b)
+
+
+def _lower_beta(x: float, y: float, a: float, b: float) -> float:
+    """I_x(a, b) = x^a·y^b / (a·B(a, b)) · a continued fraction."""
+    power = a * _log(x, y) + b * _log(y, x)
+    front = exp(power - log_beta(a, b)) / a
+    return front * _beta_fraction(x, a, b)
+
+
+def _log(x: float, rest: float) -> float:
+    """ln x, from `rest` = 1 - x where that is the smaller: it has more digits."""
+    if x < 0.5:
+        return log(x)
+    return log1p(-rest)
+
+
+def _beta_fraction(x: float, a: float, b: float) -> float:
+    """1/(1 + d₁/(1 + d₂/(1 + …))) of DLMF 8.17.22, by Lentz's method."""
+    c, d, value = inf, 1.0, 1.0
+    for k in range(1, 200_000):
+        term = _beta_term(k, x, a, b)
+        c = 1 + term / c
+        d = 1 / (1 + term * d)
+        value *= c * d
+        if abs(c * d - 1) < EPSILON:
             break
-    value = math.exp(a * log_x + b * log_y - log_beta(a, b)) * value / a
-    return 1 - value if upper else value
+    return value
+
+
+def _beta_term(k: int, x: float, a: float, b: float) -> float:
+    m = k // 2
+    above = m * (b - m)
+    if k % 2:
+        shifted = a + m
+        above = -shifted * (shifted + b)
+    below = (a + k - 1) * (a + k)
+    return above * x / below
 
 
 def t_sf(t: float, df: float) -> float:
@@ -80,8 +126,11 @@ def t_sf(t: float, df: float) -> float:
         raise ValueError(f"df: {df!r} is not positive")
     if t < 0:
         return 1 - t_sf(-t, df)
+    if t == 0:
+        return 0.5
     whole = df + t * t
-    return beta_cdf(df / whole, df / 2, 0.5, t * t / whole) / 2 if t else 0.5
+    x, y = df / whole, t * t / whole
+    return beta_cdf(x, df / 2, 0.5, y) / 2
 
 
 def t_two_sided(t: float, df: float) -> float:
@@ -95,16 +144,21 @@ def t_quantile(p: float, df: float) -> float:
 
     Newton's method on ln P(T > t) over ln t, which is concave, so that it converges from any start.
     """
-    tail, scale = min(p, 1 - p), log_beta(df / 2, 0.5) + math.log(df) / 2
+    tail = min(p, 1 - p)
     t = -normal_quantile(tail)
-    for _ in range(40 if t else 0):
+    if t == 0:
+        return 0.0
+    half = df / 2
+    scale = log_beta(half, 0.5) + log(df) / 2
+    for _ in range(40):
         beyond = t_sf(t, df)
-        density = math.exp(-(df + 1) / 2 * math.log1p(t * t / df) - scale)
-        step = math.log(beyond / tail) * beyond / (t * density)
-        t += t * math.expm1(step)
+        fall = (half + 0.5) * log1p(t * t / df)
+        slope = t * exp(-fall - scale)
+        step = log(beyond / tail) * beyond / slope
+        t += t * expm1(step)
         if abs(step) < 1e-9:  # the next would be its square
             break
-    return math.copysign(t, p - 0.5)
+    return copysign(t, p - 0.5)
 
 
 def chi2_sf(x: float, df: int) -> float:
@@ -117,20 +171,22 @@ def chi2_sf(x: float, df: int) -> float:
     if x <= 0:
         return 1.0
     half = x / 2
-    total, power = (0.0, 0.0) if df % 2 == 0 else (math.erfc(math.sqrt(half)), -0.5)
-    term = math.exp(-half) * half**power / math.gamma(power + 1)
+    total = power = 0.0
     if df % 2:
-        term, power = term * half / (power + 1), power + 1
-    while power < df / 2 - 0.5:
+        total, power = erfc(sqrt(half)), 0.5
+    scale = exp(-half) / gamma(power + 1)
+    term = scale * half**power
+    while power < df / 2:
         total += term
         power += 1
         term *= half / power
     return min(1.0, total)
 
 
-@lru_cache(
-    maxsize=64
-)  # both ends of an interval, of d and of g, ask for the same curve
+# --- noncentral t ---
+
+
+@lru_cache(maxsize=64)  # both ends of an interval ask for the same curve
 def noncentral_t_curve(t: float, df: float) -> Callable[[float], float]:
     """The noncentral t CDF at a fixed `t` as a function of the noncentrality.
 
@@ -138,35 +194,43 @@ def noncentral_t_curve(t: float, df: float) -> Callable[[float], float]:
     smooth and falls off at both ends, so the trapezoid rule with n points is off by exp(-cn): the
     width below is chosen for an error under 1e-13.
     """
-    steepest = t * (1 + 3 / math.sqrt(2 * df))
-    width = min(0.1, 0.6 / math.sqrt(steepest * steepest + 2 * df))
-    points = [0.0]
-    for direction in (width, -width):
-        x = direction
-        while df * (x - math.expm1(2 * x) / 2) > -36:
-            points.append(x)
-            x += direction
-    weights = [math.exp(df * (x - math.expm1(2 * x) / 2)) for x in points]
-    scale = 2 * math.fsum(weights)
-    pairs = [
-        (w / scale, t * math.exp(x) / ROOT_2)
-        for w, x in zip(weights, points, strict=True)
-    ]
+    root = sqrt(2 * df)
+    steepest = t * (1 + 3 / root)
+    width = min(0.1, 0.6 / hypot(steepest, root))
+    points = [0.0, *_until_negligible(width, df), *_until_negligible(-width, df)]
+    weights = [exp(_log_chi_density(x, df)) for x in points]
+    scale = 2 * fsum(weights)
+    chances = [weight / scale for weight in weights]
+    centres = [t * exp(x) / ROOT_2 for x in points]
 
     def cdf(shift: float) -> float:
-        centre = shift / ROOT_2
-        return math.fsum([w * math.erfc(centre - v) for w, v in pairs])
+        shifted = shift / ROOT_2
+        tails = [erfc(shifted - centre) for centre in centres]
+        return fsum(map(mul, chances, tails))
 
     return cdf
+
+
+def _log_chi_density(x: float, df: float) -> float:
+    """Of x = ln(chi_df / sqrt(df)), up to a constant; 0 at its peak."""
+    return df * (x - expm1(2 * x) / 2)
+
+
+def _until_negligible(width: float, df: float) -> list[float]:
+    points = []
+    x = width
+    while _log_chi_density(x, df) > -36:
+        points.append(x)
+        x += width
+    return points
 
 
 @lru_cache(maxsize=64)
 def noncentrality(t: float, df: float, p: float) -> float:
     """The noncentrality under which P(T <= t) = p."""
     cdf = noncentral_t_curve(t, df)
-    spread = math.sqrt(1 + t * t / (2 * df))
-    guess = t - normal_quantile(p) * spread
-    low = high = guess
+    spread = hypot(1, t / sqrt(2 * df))
+    low = high = t - normal_quantile(p) * spread
     while cdf(low) < p:
         low -= spread
     while cdf(high) > p:
@@ -174,48 +238,47 @@ def noncentrality(t: float, df: float, p: float) -> float:
     return root_of(lambda shift: cdf(shift) - p, low, high)
 
 
+# --- counts ---
+
+
 def _from_ratios(ratios: list[float]) -> list[float]:
     """Probabilities whose neighbours stand in these falling ratios p[i+1] / p[i]."""
-    mode = next((i for i, ratio in enumerate(ratios) if ratio < 1), len(ratios))
-    up, down = [1.0], []
-    for ratio in ratios[mode:]:
-        up.append(up[-1] * ratio)
-    weight = 1.0
-    for ratio in reversed(ratios[:mode]):
-        weight /= ratio
-        down.append(weight)
-    weights = down[::-1] + up
-    total = math.fsum(weights)
+    mode = sum(ratio >= 1 for ratio in ratios)
+    below = list(accumulate(reversed(ratios[:mode]), truediv, initial=1.0))
+    above = accumulate(ratios[mode:], mul, initial=1.0)
+    weights = [*reversed(below[1:]), *above]
+    total = fsum(weights)
     return [weight / total for weight in weights]
 
 
 def binomial_pmf(n: int, p: float) -> list[float]:
     """P(K = k) for k = 0 … n."""
     if p in (0, 1):
-        return [float(k == n * p) for k in range(n + 1)]
+        certain = [0.0] * (n + 1)
+        certain[int(n * p)] = 1.0
+        return certain
     odds = p / (1 - p)
     return _from_ratios([(n - k) / (k + 1) * odds for k in range(n)])
 
 
 def hypergeometric_pmf(marked: int, drawn: int, total: int) -> tuple[int, list[float]]:
     """Of `drawn` from `total` without replacement, how many are marked: lowest count, P's."""
-    low, high = max(0, drawn + marked - total), min(marked, drawn)
-    rest = total - marked - drawn + 1
-    ratios = [
-        (marked - k) * (drawn - k) / ((k + 1) * (rest + k)) for k in range(low, high)
-    ]
+    low = max(0, drawn + marked - total)
+    unmarked = total - marked - drawn
+    ratios = []
+    for k in range(low, min(marked, drawn)):
+        odds = (marked - k) / (k + 1)
+        ratios.append(odds * (drawn - k) / (unmarked + k + 1))
     return low, _from_ratios(ratios)
 
 
 def convolve(a: list[float], b: list[float]) -> list[float]:
     """Probabilities of the sum of two independent counts."""
     short, long = sorted((a, b), key=len)
-    width = len(long)
     out = [0.0] * (len(a) + len(b) - 1)
     for i, weight in enumerate(short):
-        out[i : i + width] = [
-            o + weight * p for o, p in zip(out[i : i + width], long, strict=True)
-        ]
+        for j, chance in enumerate(long, i):
+            out[j] += weight * chance
     return out
 
 
@@ -225,44 +288,61 @@ def self_convolve(pmf: list[float], times: int) -> list[float]:
         return pmf
     half = self_convolve(pmf, times // 2)
     whole = convolve(half, half)
-    return convolve(whole, pmf) if times % 2 else whole
+    if times % 2:
+        whole = convolve(whole, pmf)
+    return whole
 
 
-def add_pmfs(a: dict[int, float], b: dict[int, float]) -> dict[int, float]:
+def add_pmfs(a: Mapping[int, float], b: Mapping[int, float]) -> dict[int, float]:
     """The distribution of the sum of two independent numbers; each is a value → its weight."""
-    out: dict[int, float] = {}
+    out: dict[int, float] = defaultdict(int)
     for value, weight in a.items():
         for other, times in b.items():
-            out[value + other] = out.get(value + other, 0) + weight * times
+            out[value + other] += weight * times
     return out
+
+
+# --- equations ---
 
 
 def root_of(f: Callable[[float], float], a: float, b: float) -> float:
     """The root of `f` between `a` and `b`, where it changes sign, to the last digits.
 
-    Chandrupatla (1997): inverse quadratic interpolation where it is safe, else bisection.
+    Chandrupatla (1997): inverse quadratic interpolation where it is safe, else bisection. `a` is
+    the newest point, [a, b] holds the root, and `c` is the point before.
     """
     fa, fb = f(a), f(b)
-    if fa == 0 or fb == 0:
-        return a if fa == 0 else b
-    part = 0.5
+    if fa == 0:
+        return a
+    best, value, part = b, fb, 0.5
     for _ in range(200):
+        if value == 0:
+            break
         x = a + part * (b - a)
         fx = f(x)
-        if (fx > 0) == (fa > 0):
-            c, fc = a, fa
-        else:
+        c, fc = a, fa
+        if (fx > 0) != (fa > 0):
             c, fc, b, fb = b, fb, a, fa
         a, fa = x, fx
-        best, value = (a, fa) if abs(fa) < abs(fb) else (b, fb)
+        best, value = b, fb
+        if abs(fa) < abs(fb):
+            best, value = a, fa
         least = (EPSILON * abs(best) + 1e-300) / abs(b - a)
-        if value == 0 or least > 0.5:
+        if least > 0.5:
             break
-        along, height = (a - b) / (c - b), (fa - fb) / (fc - fb)
-        if 1 - math.sqrt(1 - along) < height < math.sqrt(along):
-            part = fa / (fb - fa) * fc / (fb - fc)
-            part += (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
-        else:
-            part = 0.5
+        part = _interpolated(a, b, c, fa, fb, fc)
         part = min(1 - least, max(least, part))
     return best
+
+
+def _interpolated(
+    a: float, b: float, c: float, fa: float, fb: float, fc: float
+) -> float:
+    """How far the way from a to b the next point lies."""
+    along = (a - b) / (c - b)
+    height = (fa - fb) / (fc - fb)
+    if height**2 >= along or (1 - height) ** 2 >= 1 - along:
+        return 0.5
+    of_b = fa / (fb - fa) * fc / (fb - fc)
+    of_c = fa / (fc - fa) * fb / (fc - fb)
+    return of_b + of_c * (c - a) / (b - a)

@@ -4,23 +4,27 @@
 none. AC1 alone flatters rare labels; positive agreement beside it does not.
 """
 
-import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from math import comb, fsum, sqrt
 
-from .distributions import t_quantile, t_two_sided
-from .intervals import wilson_interval
-from .results import Agreement, Estimate, check_level
+from .distributions import critical, t_critical, t_two_sided
+from .intervals import wilson_limits
+from .results import Agreement, Estimate, check_level, variance
 
 Rows = Sequence[Sequence[Hashable | None]]
+Labels = Counter[Hashable]  # of one item: label → how many raters gave it
 
 SINGLE_RATER = "no row has two ratings"
 SINGLE_LABEL = "every rating is the same"
+SINGLE_ROW = "a single row"
 ALL_AGREE = "every row agrees: the interval is Wilson's for the observed agreement"
+ALL_DISAGREE = "every row disagrees in the same way"
+MANY_RATERS = "more than two raters: their pairs share causes"
 
 
 def gwet_ac1(
-    ratings: Rows, level: float = 0.95, labels: Sequence[Hashable] | None = None
+    ratings: Rows, level: float = 0.95, labels: Collection[Hashable] | None = None
 ) -> Agreement:
     """AC1 of two or more raters, rows with missing ratings included (Gwet 2008).
 
@@ -30,42 +34,40 @@ def gwet_ac1(
     """
     check_level(level)
     rows = [counts for counts in map(_counts, ratings) if counts]
-    names = set(labels or ()).union(*rows)
     pairs = [_agreeing(counts) for counts in rows if counts.total() > 1]
     if not pairs:
-        return _none(SINGLE_RATER)
-    observed = math.fsum(pairs) / len(pairs)
-    if len(set().union(*rows)) < 2:
-        return _none(SINGLE_LABEL, observed)
-    shares = {
-        name: math.fsum(counts[name] / counts.total() for counts in rows) / len(rows)
-        for name in names
-    }
-    chance = math.fsum(p * (1 - p) for p in shares.values()) / (len(names) - 1)
-    value = (observed - chance) / (1 - chance)
+        return _no_interval(SINGLE_RATER)
+    observed = fsum(pairs) / len(pairs)
+    names = set().union(*rows)
+    if len(names) < 2:
+        return _no_interval(SINGLE_LABEL, observed=observed)
+    if labels:
+        names.update(labels)
+    shares = {name: _mean_share(rows, name) for name in names}
+    others = len(names) - 1
+    chance = fsum(p * (1 - p) for p in shares.values()) / others
     if observed == 1:
-        return _complete(len(pairs), chance, level)
-    n, weight = len(rows), len(rows) / len(pairs)
+        low, _ = wilson_limits(len(pairs), len(pairs), critical(level))
+        low = (low - chance) / (1 - chance)
+        return Agreement(1.0, None, low, 1.0, None, 1.0, chance, ALL_AGREE)
+    value = (observed - chance) / (1 - chance)
+    n = len(rows)
+    if n < 2:
+        return _no_interval(SINGLE_ROW, value, observed, chance)
     scores = []
     for counts in rows:
-        several = counts.total() > 1
-        part = weight * (_agreeing(counts) - chance) / (1 - chance) if several else 0.0
-        drift = math.fsum(times * (1 - shares[name]) for name, times in counts.items())
-        drift = drift / counts.total() / (len(names) - 1) - chance
-        scores.append(part - 2 * (1 - value) * drift / (1 - chance))
-    if n < 2:
-        return Agreement(
-            value, None, None, None, None, observed, chance, "a single row"
-        )
-    se = math.sqrt(math.fsum((score - value) ** 2 for score in scores) / (n * (n - 1)))
+        drift = (1 - _expected(counts, shares)) / others - chance
+        score = -2 * (1 - value) * drift
+        if counts.total() > 1:
+            score += n / len(pairs) * (_agreeing(counts) - chance)
+        scores.append(score / (1 - chance))
+    se = sqrt(variance(scores) / n)  # their mean is the value
     if se < 1e-14:
-        why = "every row disagrees in the same way"
-        return Agreement(value, None, None, None, None, observed, chance, why)
-    half = t_quantile((1 + level) / 2, n - 1) * se
+        return _no_interval(ALL_DISAGREE, value, observed, chance)
+    half = t_critical(level, n - 1) * se
     p = t_two_sided(value / se, n - 1)
-    return Agreement(
-        value, se, value - half, min(1.0, value + half), p, observed, chance
-    )
+    low, high = value - half, min(1.0, value + half)
+    return Agreement(value, se, low, high, p, observed, chance)
 
 
 def positive_agreement(
@@ -77,38 +79,56 @@ def positive_agreement(
     Wilson's interval of a/(a + b + c) over, of which this is a rising function.
     """
     check_level(level)
-    rows = list(map(_counts, ratings))
-    if not any(counts.total() > 1 for counts in rows):
+    rows = [_counts(row) for row in ratings]
+    most = max((counts.total() for counts in rows), default=0)
+    if most < 2:
         return Estimate(None, None, None, SINGLE_RATER)
-    both = sum(math.comb(counts[positive], 2) for counts in rows)
-    unlike = sum(
-        counts[positive] * (counts.total() - counts[positive]) for counts in rows
-    )
-    if both + unlike == 0:
+    both = unlike = 0
+    for counts in rows:
+        times = counts[positive]
+        both += comb(times, 2)
+        unlike += times * (counts.total() - times)
+    pairs = both + unlike
+    if pairs == 0:
         return Estimate(None, None, None, f"no pair of ratings has {positive!r}")
-    value = 2 * both / (2 * both + unlike)
-    if any(counts.total() > 2 for counts in rows):
-        return Estimate(
-            value, None, None, "more than two raters: their pairs share causes"
-        )
-    low, high, _ = wilson_interval(both, both + unlike, level)
-    return Estimate(value, 2 * low / (1 + low), 2 * high / (1 + high))
+    value = _doubled(both / pairs)
+    if most > 2:
+        return Estimate(value, None, None, MANY_RATERS)
+    low, high = wilson_limits(both, pairs, critical(level))
+    return Estimate(value, _doubled(low), _doubled(high))
 
 
-def _counts(row: Sequence[Hashable | None]) -> Counter:
+def _doubled(share: float) -> float:
+    """2a/(2a + b + c) from a/(a + b + c)."""
+    return 2 * share / (1 + share)
+
+
+def _counts(row: Sequence[Hashable | None]) -> Labels:
     return Counter(label for label in row if label is not None)
 
 
-def _agreeing(counts: Counter) -> float:
+def _agreeing(counts: Labels) -> float:
     """Share of the pairs of ratings of a row that agree."""
     n = counts.total()
-    return sum(k * (k - 1) for k in counts.values()) / (n * (n - 1))
+    alike = sum(comb(k, 2) for k in counts.values())
+    return alike / comb(n, 2)
 
 
-def _none(why: str, observed: float | None = None) -> Agreement:
-    return Agreement(None, None, None, None, None, observed, None, why)
+def _mean_share(rows: list[Labels], name: Hashable) -> float:
+    """Of a label among the ratings of a row."""
+    return fsum(counts[name] / counts.total() for counts in rows) / len(rows)
 
 
-def _complete(n: int, chance: float, level: float) -> Agreement:
-    low = (wilson_interval(n, n, level).low - chance) / (1 - chance)
-    return Agreement(1.0, None, low, 1.0, None, 1.0, chance, ALL_AGREE)
+def _expected(counts: Labels, shares: Mapping[Hashable, float]) -> float:
+    """How often another rater gives a label of this row, by the shares of all."""
+    whole = fsum(times * shares[name] for name, times in counts.items())
+    return whole / counts.total()
+
+
+def _no_interval(
+    why: str,
+    value: float | None = None,
+    observed: float | None = None,
+    chance: float | None = None,
+) -> Agreement:
+    return Agreement(value, None, None, None, None, observed, chance, why)

@@ -161,6 +161,11 @@ def t_quantile(p: float, df: float) -> float:
     return copysign(t, p - 0.5)
 
 
+def t_critical(level: float, df: float) -> float:
+    """The two-sided quantile of Student's t: 2.57 for level .95 and 5 degrees of freedom."""
+    return t_quantile((1 + level) / 2, df)
+
+
 def chi2_sf(x: float, df: int) -> float:
     """P(X > x) for chi-squared with a whole number of degrees of freedom.
 

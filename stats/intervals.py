@@ -3,10 +3,11 @@
 None of them is a Wald interval: 0/n and n/n get honest widths.
 """
 
-import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from math import acos, copysign, cos, fsum, hypot, pi, sqrt
+from typing import NamedTuple
 
 from .distributions import (
     binomial_pmf,
@@ -14,7 +15,7 @@ from .distributions import (
     hypergeometric_pmf,
     noncentrality,
     root_of,
-    t_quantile,
+    t_critical,
     t_two_sided,
 )
 from .results import (
@@ -40,27 +41,35 @@ EMPTY_GROUP = "a group is empty"
 
 def wilson_interval(k: int, n: int, level: float = 0.95) -> Interval:
     """Score interval for a proportion, k successes of n (Wilson 1927)."""
-    *_, low, high = share(k, n, level)
-    return Interval(low, high, None if n else NO_TRIALS)
+    check_count(k, n)
+    z = critical(check_level(level))
+    if n == 0:
+        return Interval(None, None, NO_TRIALS)
+    return Interval(*wilson_limits(k, n, z))
 
 
 def wilson_limits(k: float, n: int, z: float) -> tuple[float, float]:
     """The same unchecked, `z` the normal quantile and `k` any number from 0 to n > 0."""
-    share, weight = k / n, n + z * z
-    centre = (k + z * z / 2) / weight
-    half = z * math.sqrt(n * share * (1 - share) + z * z / 4) / weight
-    return 0.0 if k == 0 else centre - half, 1.0 if k == n else centre + half
+    square = z * z
+    weight = n + square
+    centre = (k + square / 2) / weight
+    spread = k * (1 - k / n) + square / 4
+    half = z * sqrt(spread) / weight
+    low, high = centre - half, centre + half
+    if k == 0:
+        low = 0.0
+    if k == n:
+        high = 1.0
+    return low, high
 
 
 def share(k: int, n: int, level: float = 0.95) -> Share:
     """k of n as a share with its Wilson interval; None where n = 0."""
-    check_count(k, n)
-    z = critical(check_level(level))
-    return (
-        Share(k, n, k / n, *wilson_limits(k, n, z))
-        if n
-        else Share(k, n, None, None, None)
-    )
+    interval = wilson_interval(k, n, level)
+    value = None
+    if n:
+        value = k / n
+    return Share(k, n, value, interval.low, interval.high)
 
 
 def newcombe_difference(
@@ -68,14 +77,16 @@ def newcombe_difference(
 ) -> Estimate:
     """k1/n1 - k2/n2 by joining two Wilson intervals (Newcombe 1998, method 10)."""
     _check_pair(k1, n1, k2, n2)
-    (*_, p1, low1, high1), (*_, p2, low2, high2) = (
-        share(k1, n1, level),
-        share(k2, n2, level),
-    )
+    z = critical(check_level(level))
     if 0 in (n1, n2):
         return Estimate(None, None, None, EMPTY_GROUP)
-    below, above = math.hypot(p1 - low1, high2 - p2), math.hypot(high1 - p1, p2 - low2)
-    return Estimate(p1 - p2, p1 - p2 - below, p1 - p2 + above)
+    p1, p2 = k1 / n1, k2 / n2
+    low1, high1 = wilson_limits(k1, n1, z)
+    low2, high2 = wilson_limits(k2, n2, z)
+    below = hypot(p1 - low1, high2 - p2)
+    above = hypot(high1 - p1, p2 - low2)
+    value = p1 - p2
+    return Estimate(value, value - below, value + above)
 
 
 def score_difference(
@@ -92,15 +103,26 @@ def score_difference(
     value = k1 / n1 - k2 / n2
 
     def excess(delta: float) -> float:
-        p2 = _restricted(k1, n1, k2, n2, delta)
-        p1 = min(1.0, max(0.0, p2 + delta))
-        variance = (p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2) * (n1 + n2) / (n1 + n2 - 1)
-        return (value - delta) ** 2 - z * z * variance
+        allowed = z * z * _score_variance(k1, n1, k2, n2, delta)
+        return (value - delta) ** 2 - allowed
 
     # At the estimate itself the excess is 0 where both groups are all alike: step off that root.
-    low = -1.0 if value <= -1 else root_of(excess, -1.0, max(-1.0, value - 1e-12))
-    high = 1.0 if value >= 1 else root_of(excess, min(1.0, value + 1e-12), 1.0)
+    low, high = -1.0, 1.0
+    if value > -1:
+        low = root_of(excess, -1.0, max(-1.0, value - 1e-12))
+    if value < 1:
+        high = root_of(excess, min(1.0, value + 1e-12), 1.0)
     return Estimate(value, low, high)
+
+
+def _score_variance(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
+    """Of the difference, if it were `delta`."""
+    p2 = _restricted(k1, n1, k2, n2, delta)
+    p1 = min(1.0, max(0.0, p2 + delta))
+    apart = p1 * (1 - p1) / n1
+    apart += p2 * (1 - p2) / n2
+    total = n1 + n2
+    return apart * total / (total - 1)
 
 
 def _restricted(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
@@ -108,18 +130,20 @@ def _restricted(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
 
     Coefficients as in Farrington & Manning (1990). One Newton step mends what acos loses.
     """
-    a = n1 + n2
-    b = (n1 + 2 * n2) * delta - a - k1 - k2
-    c = (n2 * delta - a - 2 * k2) * delta + k1 + k2
+    a, k = n1 + n2, k1 + k2
+    b = (a + n2) * delta - a - k
+    slope_at_0 = n2 * delta - a - 2 * k2
+    c = slope_at_0 * delta + k
     d = k2 * delta * (1 - delta)
     third = b / (3 * a)
     twist = third**3 - b * c / (6 * a * a) + d / (2 * a)
-    radius = math.copysign(math.sqrt(max(0.0, third * third - c / (3 * a))), twist)
-    if radius == 0:
-        root = -third
-    else:
-        angle = (math.pi + math.acos(max(-1.0, min(1.0, twist / radius**3)))) / 3
-        root = 2 * radius * math.cos(angle) - third
+    square = third * third - c / (3 * a)
+    radius = copysign(sqrt(max(0.0, square)), twist)
+    root = -third
+    if radius:
+        cosine = max(-1.0, min(1.0, twist / radius**3))
+        angle = (pi + acos(cosine)) / 3
+        root += 2 * radius * cos(angle)
         slope = (3 * a * root + 2 * b) * root + c
         if slope:
             root -= (((a * root + b) * root + c) * root + d) / slope
@@ -150,20 +174,21 @@ def binomial_test(k: int, n: int, p: float = 0.5) -> float | None:
     """
     check_count(k, n)
     check_proportion(p, "p")
-    return _as_unlikely(binomial_pmf(n, p), k) if n else None
+    if n == 0:
+        return None
+    return _as_unlikely(binomial_pmf(n, p), k)
 
 
 def _as_unlikely(pmf: list[float], index: int) -> float:
     limit = pmf[index] * (1 + 1e-7)
-    return min(1.0, math.fsum(p for p in pmf if p <= limit))
+    return min(1.0, fsum(p for p in pmf if p <= limit))
 
 
 # --- effect sizes, and means --------------------------------------------------------------------
 
 SAME_WITHIN = "every value is the same within each group"
-MOST_DEVIATIONS = (
-    100  # beyond, the noncentral t needs millions of points, and nobody needs it
-)
+# Beyond, the noncentral t needs millions of points, and nobody needs it.
+MOST_DEVIATIONS = 100
 FAR_APART = f"the means lie more than {MOST_DEVIATIONS} standard deviations apart"
 
 
@@ -174,35 +199,52 @@ def welch_t_test(x: Sequence[float], y: Sequence[float], level: float = 0.95) ->
     """
     x, y = numbers(x, "x"), numbers(y, "y")
     check_level(level)
-    difference = mean(x) - mean(y) if x and y else None
-    why = too_few((x, y))
-    if why is None and constant(x) and constant(y):
-        why = SAME_WITHIN
+    if not x or not y:
+        return _no_test(None, EMPTY_GROUP)
+    difference = mean(x) - mean(y)
+    why = _no_deviation(x, y)
     if why:
-        return TTest(None, None, None, difference, None, None, why)
-    parts = variance(x) / len(x), variance(y) / len(y)
-    whole = math.fsum(parts)
-    spread = math.fsum(p * p / (len(g) - 1) for p, g in zip(parts, (x, y), strict=True))
-    return _t_test(difference, math.sqrt(whole), whole * whole / spread, level)
+        return _no_test(difference, why)
+    whole = by_df = 0.0
+    for group in (x, y):
+        square = variance(group) / len(group)
+        whole += square
+        by_df += square * square / (len(group) - 1)
+    return _t_test(difference, sqrt(whole), whole * whole / by_df, level)
 
 
 def t_interval(values: Sequence[float], level: float = 0.95) -> TTest:
     """Student's test of a mean against 0, with its interval: paired differences, one a unit."""
     values = numbers(values, "values")
     check_level(level)
-    difference = mean(values) if values else None
-    why = too_few([values]) or (SAME if constant(values) else None)
+    if not values:
+        return _no_test(None, EMPTY_GROUP)
+    difference, n = mean(values), len(values)
+    why = too_few([values])
+    if why is None and constant(values):
+        why = SAME
     if why:
-        return TTest(None, None, None, difference, None, None, why)
-    se = math.sqrt(variance(values) / len(values))
-    return _t_test(difference, se, len(values) - 1, level)
+        return _no_test(difference, why)
+    return _t_test(difference, sqrt(variance(values) / n), n - 1, level)
+
+
+def _no_test(difference: float | None, why: str) -> TTest:
+    return TTest(None, None, None, difference, None, None, why)
 
 
 def _t_test(difference: float, se: float, df: float, level: float) -> TTest:
-    t, half = difference / se, t_quantile((1 + level) / 2, df) * se
-    return TTest(
-        t, df, t_two_sided(t, df), difference, difference - half, difference + half
-    )
+    t = difference / se
+    half = t_critical(level, df) * se
+    low, high = difference - half, difference + half
+    return TTest(t, df, t_two_sided(t, df), difference, low, high)
+
+
+def _no_deviation(x: list[float], y: list[float]) -> str | None:
+    """Why no standard deviation within the groups can be had, or None where it can."""
+    why = too_few((x, y))
+    if why is None and constant(x) and constant(y):
+        return SAME_WITHIN
+    return why
 
 
 def cohens_d(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Estimate:
@@ -212,15 +254,18 @@ def cohens_d(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Est
     """
     x, y = numbers(x, "x"), numbers(y, "y")
     tail = (1 - check_level(level)) / 2
-    why = too_few((x, y)) or (SAME_WITHIN if constant(x) and constant(y) else None)
+    why = _no_deviation(x, y)
     if why:
         return Estimate(None, None, None, why)
-    df = len(x) + len(y) - 2
-    d = (mean(x) - mean(y)) / math.sqrt((squares(x) + squares(y)) / df)
+    m, n = len(x), len(y)
+    df = m + n - 2
+    pooled = sqrt((squares(x) + squares(y)) / df)
+    d = (mean(x) - mean(y)) / pooled
     if abs(d) > MOST_DEVIATIONS:
         return Estimate(d, None, None, FAR_APART)
-    root_n = math.sqrt(len(x) * len(y) / (len(x) + len(y)))
-    low, high = (noncentrality(d * root_n, df, p) / root_n for p in (1 - tail, tail))
+    root_n = sqrt(m * n / (m + n))
+    low = noncentrality(d * root_n, df, 1 - tail) / root_n
+    high = noncentrality(d * root_n, df, tail) / root_n
     return Estimate(d, low, high)
 
 
@@ -237,41 +282,61 @@ def cliffs_delta(
     check_level(level)
     if not x or not y:
         return Estimate(None, None, None, EMPTY_GROUP)
-    m, n, mn = len(x), len(y), len(x) * len(y)
-    total, row_squares, ties = _dominance(x, y)
-    _, column_squares, _ = _dominance(y, x)
-    delta = total / mn
-    why = too_few((x, y)) or (SAME if ties == mn else None)
+    m, n = len(x), len(y)
+    pairs = m * n
+    of_x, of_y = _dominance(x, y), _dominance(y, x)
+    delta = centre = of_x.total / pairs
+    why = too_few((x, y))
+    if why is None and of_x.ties == pairs:
+        why = SAME
     if why:
         return Estimate(delta, None, None, why)
-    centre = delta * (mn - 1) / mn if abs(total) == mn else delta
+    if abs(delta) == 1:
+        centre = delta * (pairs - 1) / pairs
     off = (delta - centre) ** 2
-    # Sums of squares about the mean as whole numbers until the one division: nothing cancels.
-    rows = (m * row_squares - total * total) / (m * n * n) + m * off
-    columns = (n * column_squares - total * total) / (n * m * m) + n * off
-    single = (mn * (mn - ties) - total * total) / mn + mn * off
-    spread = (n - 1) / (m - 1) * rows + (m - 1) / (n - 1) * columns
-    spread = (spread + single / ((m - 1) * (n - 1))) / mn
-    half = t_quantile((1 + level) / 2, m + n - 2) * math.sqrt(spread)
-    low, high = _feng_cliff(centre, half)
-    return Estimate(delta, -1.0 if delta == -1 else low, 1.0 if delta == 1 else high)
+    rows = _scatter(of_x.squares, of_x.total, m) / n**2 + m * off
+    columns = _scatter(of_y.squares, of_y.total, n) / m**2 + n * off
+    single = _scatter(pairs - of_x.ties, of_x.total, pairs) + pairs * off
+    df_x, df_y = m - 1, n - 1
+    spread = df_y / df_x * rows + df_x / df_y * columns
+    spread += single / (df_x * df_y)
+    se = sqrt(spread / pairs)
+    low, high = _feng_cliff(centre, t_critical(level, df_x + df_y) * se)
+    if delta == -1:
+        low = -1.0
+    if delta == 1:
+        high = 1.0
+    return Estimate(delta, low, high)
 
 
-def _dominance(x: Sequence[float], y: Sequence[float]) -> tuple[int, int, int]:
-    """Score an x by how many y lie below it less how many above: sum, sum of squares, ties."""
-    order, n = sorted(y), len(y)
+class Dominance(NamedTuple):
+    """Of scores, one a value: how many of the other group lie below it, less how many above."""
+
+    total: int
+    squares: int
+    ties: int
+
+
+def _dominance(x: Sequence[float], y: Sequence[float]) -> Dominance:
+    order = sorted(y)
     total = squared = ties = 0
     for value, times in Counter(x).items():
-        left, right = bisect_left(order, value), bisect_right(order, value)
-        score = left + right - n
+        below, up_to = bisect_left(order, value), bisect_right(order, value)
+        score = below + up_to - len(order)
         total += score * times
         squared += score * score * times
-        ties += (right - left) * times
-    return total, squared, ties
+        ties += (up_to - below) * times
+    return Dominance(total, squared, ties)
+
+
+def _scatter(squares: int, total: int, n: int) -> float:
+    """Squared deviations of n whole numbers from their mean: one division, so nothing cancels."""
+    return (n * squares - total * total) / n
 
 
 def _feng_cliff(delta: float, half: float) -> tuple[float, float]:
-    rest = 1 - delta * delta
-    root = half * math.sqrt(rest * rest + half * half)
-    below = rest + half * half
-    return (delta * rest - root) / below, (delta * rest + root) / below
+    rest, square = 1 - delta * delta, half * half
+    centre = delta * rest
+    root = half * sqrt(rest * rest + square)
+    below = rest + square
+    return (centre - root) / below, (centre + root) / below

@@ -29,29 +29,26 @@ H is sparse: levels without a common row have a 0 there. Levels of the largest f
 first. Each of them meets few others, so eliminating them is cheap, and what is left is small.
 """
 
-import math
-from collections.abc import Sequence
-from itertools import accumulate
-from operator import mul
+from collections.abc import Iterable, Sequence
+from math import exp, fsum, inf, log, log1p, sqrt, tanh
+from operator import le, mul, truediv
 from typing import NamedTuple
 
-Upper = list[
-    dict[int, float]
-]  # row i: {column: value} from the diagonal on; what lacks is 0
+Vector = Sequence[float]
+# Row i: {column: value} from the diagonal on; what lacks is 0.
+Upper = list[dict[int, float]]
+
 STEPS = 100
 CLOSE = 1e-7  # the longest step that modes still take
 START_SD, LEAST_START_SD = 0.5, 0.1
-LEAST_SD = (
-    1e-5  # the border of a search, in place of 0: there the slope in a variance is lost
-)
+# The border of a search, in place of 0: there the slope in a variance is lost.
+LEAST_SD = 1e-5
 DECREMENT = 1e-10  # what the last step of the search may still promise
 MOST_STEPS = 300
 LONGEST = 10.0  # what one step may change of a linear predictor, or of an SD
 SINGULAR = 1e-4  # the SD at which lme4 calls a fit singular
-WIDTH, WIDEST = (
-    1e-4,
-    1e-3,
-)  # of a difference: in standard errors; in a predictor or an SD
+WIDTH = 1e-4  # of a difference, in standard errors
+WIDEST = 1e-3  # and in a predictor or an SD
 TINY = 1e-9
 FREE = 1e-7  # an SD whose removal costs no more log-likelihood is 0
 IDLE = 1e-4  # and is tried where it seems to cost no more than this
@@ -67,97 +64,104 @@ class Curve(NamedTuple):
     """Binomial log-likelihood at linear predictors, and its slope and curvature in each of them."""
 
     log_likelihood: float
+    chances: list[float]
     residuals: list[float]
     weights: list[float]
 
 
-def curve(predictors: Sequence[float], k: Sequence[int], n: Sequence[int]) -> Curve:
-    """By t = tanh(η/2): p = (1 + t)/2, p(1 - p) = (1 - t²)/4."""
-    halves = [math.tanh(eta / 2) for eta in predictors]
-    logs = [
-        ones * eta - trials * (max(eta, 0.0) + math.log1p(math.exp(-abs(eta))))
-        for eta, ones, trials in zip(predictors, k, n, strict=True)
-    ]
-    residuals = [
-        ones - trials * (1 + t) / 2
-        for t, ones, trials in zip(halves, k, n, strict=True)
-    ]
-    weights = [trials * (1 - t * t) / 4 for t, trials in zip(halves, n, strict=True)]
-    return Curve(math.fsum(logs), residuals, weights)
+def curve(predictors: Vector, k: Sequence[int], n: Sequence[int]) -> Curve:
+    """A chance is (1 + tanh(η/2))/2; a term of the log-likelihood k·η - n·ln(1 + e^η)."""
+    logs, chances, residuals, weights = [], [], [], []
+    for eta, ones, trials in zip(predictors, k, n, strict=True):
+        rise = log1p(exp(-abs(eta)))
+        if eta > 0:
+            rise += eta
+        p = (1 + tanh(eta / 2)) / 2
+        logs.append(ones * eta - trials * rise)
+        chances.append(p)
+        residuals.append(ones - trials * p)
+        weights.append(trials * p * (1 - p))
+    return Curve(fsum(logs), chances, residuals, weights)
 
 
-def cross_products(x: list[tuple[float, ...]], weights: Sequence[float]) -> Upper:
+def cross_products(x: Sequence[Vector], weights: Vector) -> Upper:
     """Xᵀ·W·X, no element left out."""
     width = len(x[0])
     rows = [dict.fromkeys(range(i, width), 0.0) for i in range(width)]
     for values, weight in zip(x, weights, strict=True):
         for i, value in enumerate(values):
-            share = weight * value
+            row, share = rows[i], weight * value
             for j in range(i, width):
-                rows[i][j] += share * values[j]
+                row[j] += share * values[j]
     return rows
 
 
-def combine(x: list[tuple[float, ...]], weights: Sequence[float]) -> list[float]:
+def combine(x: Sequence[Vector], weights: Vector) -> list[float]:
     """Xᵀ·w."""
     total = [0.0] * len(x[0])
     for values, weight in zip(x, weights, strict=True):
-        total = [t + weight * v for t, v in zip(total, values, strict=True)]
+        total = plus(total, values, weight)
     return total
 
 
-class Fit(NamedTuple):
+class Optimum(NamedTuple):
+    """`errors`: standard errors of beta."""
+
     beta: list[float]
-    covariance: list[dict[int, float]] | None
+    sigma: list[float]
     log_likelihood: float
+    errors: list[float] | None
     converged: bool
 
 
-def fit_fixed(patterns: Patterns, firth: bool = False) -> Fit:
-    """Newton's method from 0; the covariance is the inverse of Fisher's information.
+def fit_fixed(patterns: Patterns, firth: bool = False) -> Optimum:
+    """Newton's method from 0; standard errors from Fisher's information.
 
     `firth`: maximum of the likelihood times the root of the information's determinant (Firth 1993),
     finite under separation too. The score is Xᵀ(y - p + h(1/2 - p)), h the leverages (Heinze &
     Schemper 2002); the log-likelihood is the penalised one.
     """
-    x, k, n = patterns
-    beta, step = [0.0] * len(x[0]), [0.0] * len(x[0])
-    best, halved, converged = -math.inf, 0, False
+    x = patterns.x
+    beta = step = [0.0] * len(x[0])
+    best, halved = -inf, 0
     for _ in range(STEPS):
-        at = curve([dot(row, beta) for row in x], k, n)
+        predictors = [dot(row, beta) for row in x]
+        at = curve(predictors, patterns.k, patterns.n)
         factors = decompose(cross_products(x, at.weights))
         if not definite(factors):
             break
-        value = at.log_likelihood
+        value, residuals = at.log_likelihood, at.residuals
         if firth:
             value += log_determinant(factors) / 2
+            residuals = _penalised(x, at, factors)
         if value < best - 1e-12 * abs(best) and halved < 30:
             halved += 1
             step = [s / 2 for s in step]
-            beta = [b - s for b, s in zip(beta, step, strict=True)]
+            beta = plus(beta, step, -1)
             continue
-        best, halved, residuals = value, 0, at.residuals
-        if firth:
-            residuals = _penalised(patterns, at, inverse(factors))
+        best, halved = value, 0
         step = solve(factors, combine(x, residuals))
-        beta = [b + s for b, s in zip(beta, step, strict=True)]
-        if all(abs(s) <= 1e-10 * (1 + abs(b)) for s, b in zip(step, beta, strict=True)):
-            converged = True
-            break
-    return Fit(beta, inverse(factors) if converged else None, best, converged)
+        beta = plus(beta, step)
+        limits = [1e-10 * (1 + abs(b)) for b in beta]
+        if all(map(le, map(abs, step), limits)):
+            return Optimum(beta, [], best, _roots(inverse(factors)), True)
+    return Optimum(beta, [], best, None, False)
 
 
-def _penalised(
-    patterns: Patterns, at: Curve, covariance: list[dict[int, float]]
-) -> list[float]:
+def _roots(covariance: list[dict[int, float]]) -> list[float]:
+    return [sqrt(row[i]) for i, row in enumerate(covariance)]
+
+
+def _penalised(x: Sequence[Vector], at: Curve, factors: Upper) -> list[float]:
     residuals = []
-    for x, k, n, r, w in zip(*patterns, at.residuals, at.weights, strict=True):
-        spread = [
-            math.fsum([value * x[j] for j, value in row.items()]) for row in covariance
-        ]
-        leverage = w * dot(x, spread)
-        residuals.append(r + leverage * (0.5 - (k - r) / n))
+    parts = zip(x, at.residuals, at.weights, at.chances, strict=True)
+    for row, residual, weight, p in parts:
+        leverage = weight * dot(row, solve(factors, row))
+        residuals.append(residual + leverage * (0.5 - p))
     return residuals
+
+
+# --- separation ---
 
 
 def separating_direction(patterns: Patterns) -> list[float] | None:
@@ -168,51 +172,53 @@ def separating_direction(patterns: Patterns) -> list[float] | None:
     sum c of the rows is a combination of them with weights >= 0; the residual of the non-negative
     least squares that looks for these weights is a separating direction where it is not 0.
     """
-    x, k, n = patterns
-    basis = _kernel(
-        [row for row, ones, all_ in zip(x, k, n, strict=True) if 0 < ones < all_], x
-    )
-    if not basis:
-        return None
+    mixed: list[Vector] = []
+    pure: list[Vector] = []
+    for row, ones, trials in zip(*patterns, strict=True):
+        if 0 < ones < trials:
+            mixed.append(row)
+        elif ones:
+            pure.append(row)
+        else:
+            pure.append([-value for value in row])
+    # Where outcomes of both kinds occur x·d has to be 0.
+    basis = _orthogonal_complement(mixed, len(patterns.x[0]))
     rows = []
-    for row, ones in zip(x, k, strict=True):
-        sign = 1 if ones else -1
-        reduced = [sign * dot(row, b) for b in basis]
-        size = math.sqrt(dot(reduced, reduced))
-        if size > 1e-9 * math.sqrt(dot(row, row)):
-            rows.append([v / size for v in reduced])
+    for row in pure:
+        reduced = [dot(row, direction) for direction in basis]
+        size = norm(reduced)
+        if size > 1e-9 * norm(row):
+            rows.append([value / size for value in reduced])
     if not rows:
         return None
     residual = _residual_of_cone(rows)
     if residual is None:
         return None
-    direction = [0.0] * len(x[0])
-    for weight, b in zip(residual, basis, strict=True):
-        direction = [d + weight * v for d, v in zip(direction, b, strict=True)]
-    return direction
+    return combine(basis, residual)
 
 
-def _kernel(
-    rows: list[tuple[float, ...]], like: list[tuple[float, ...]]
-) -> list[list[float]]:
-    """Orthonormal directions at right angles to `rows`: Gram and Schmidt, each swept twice."""
-    width = len(like[0])
+def _orthogonal_complement(rows: Sequence[Vector], width: int) -> list[list[float]]:
+    """Orthonormal directions at right angles to `rows`, by Gram and Schmidt."""
     span: list[list[float]] = []
-    units = [[float(i == j) for j in range(width)] for i in range(width)]
-    for complement, vectors in ((False, rows), (True, units)):
-        start = len(span)
-        for vector in vectors:
-            rest = list(vector)
-            for _ in "ab":
-                for other in span:
-                    along = dot(rest, other)
-                    rest = [r - along * o for r, o in zip(rest, other, strict=True)]
-            size = math.sqrt(dot(rest, rest))
-            if size > 1e-9 * math.sqrt(dot(vector, vector)) and len(span) < width:
-                span.append([r / size for r in rest])
-        if complement:
-            return span[start:]
-    return []
+    for row in rows:
+        _extend(span, row)
+    inside = len(span)
+    for i in range(width):
+        unit = [0.0] * width
+        unit[i] = 1.0
+        _extend(span, unit)
+    return span[inside:]
+
+
+def _extend(span: list[list[float]], vector: Vector) -> None:
+    """What `vector` adds to the span, if anything, becomes one more unit vector of it."""
+    rest = vector
+    for _ in range(2):  # the second sweep takes away what rounding left
+        for other in span:
+            rest = plus(rest, other, -dot(rest, other))
+    size = norm(rest)
+    if len(span) < len(vector) and size > 1e-9 * norm(vector):
+        span.append([value / size for value in rest])
 
 
 def _residual_of_cone(rows: list[list[float]]) -> list[float] | None:
@@ -220,53 +226,50 @@ def _residual_of_cone(rows: list[list[float]]) -> list[float] | None:
 
     c is the sum of the rows a. Active sets (Lawson & Hanson 1974, chapter 23).
     """
-    total = [math.fsum(column) for column in zip(*rows, strict=True)]
-    active: list[int] = []
-    weights: list[float] = []
+    total = [fsum(column) for column in zip(*rows, strict=True)]
+    weights: dict[int, float] = {}  # row → its weight, where that is not 0
     residual = total
     for _ in range(10 * len(rows)):
-        length = math.sqrt(dot(residual, residual))
+        length = norm(residual)
         if length <= 1e-8 * len(rows):
             return None
         slopes = [dot(row, residual) for row in rows]
-        worst = min(range(len(rows)), key=lambda i: (slopes[i], i))
+        worst = slopes.index(min(slopes))
         if slopes[worst] >= -1e-8 * length:
             return residual
-        if worst in active:
+        if worst in weights:
             return None
-        active.append(worst)
-        weights.append(0.0)
-        active, weights = _feasible(rows, total, active, weights)
+        weights = _feasible(rows, total, weights | {worst: 0.0})
         residual = total
-        for i, weight in zip(active, weights, strict=True):
-            residual = [r + weight * a for r, a in zip(residual, rows[i], strict=True)]
+        for i, weight in weights.items():
+            residual = plus(residual, rows[i], weight)
     return None
 
 
 def _feasible(
-    rows: list[list[float]], total: list[float], active: list[int], weights: list[float]
-) -> tuple[list[int], list[float]]:
-    """Least squares on the active rows, dropping those whose weight would turn negative."""
-    while active:
-        chosen = [rows[i] for i in active]
-        gram = [
-            {j: dot(a, b) for j, b in enumerate(chosen) if j >= i}
-            for i, a in enumerate(chosen)
-        ]
-        wanted = solve(decompose(gram), [-dot(a, total) for a in chosen])
+    rows: list[list[float]], total: list[float], weights: dict[int, float]
+) -> dict[int, float]:
+    """Least squares on the weighted rows, dropping those whose weight would turn negative."""
+    while weights:
+        chosen = [rows[i] for i in weights]
+        now = list(weights.values())
+        columns = list(zip(*chosen, strict=True))
+        factors = decompose(cross_products(columns, [1.0] * len(total)))
+        wanted = solve(factors, [-dot(row, total) for row in chosen])
         if min(wanted) > 0:
-            return active, wanted
-        share = min(w / (w - v) for w, v in zip(weights, wanted, strict=True) if v <= 0)
-        weights = [w + share * (v - w) for w, v in zip(weights, wanted, strict=True)]
-        positive = [i for i, w in enumerate(weights) if w > 1e-12]
-        active, weights = [active[i] for i in positive], [weights[i] for i in positive]
-    return active, weights
+            return dict(zip(weights, wanted, strict=True))
+        pairs = zip(now, wanted, strict=True)
+        share = min(have / (have - want) for have, want in pairs if want <= 0)
+        moved = plus(now, plus(wanted, now, -1), share)
+        left = zip(weights, moved, strict=True)
+        weights = {i: weight for i, weight in left if weight > 1e-12}
+    return weights
 
 
 # --- random intercepts ---
 
 
-def totals(places: list[int], size: int, values: list[float]) -> list[float]:
+def totals(places: list[int], size: int, values: Vector) -> list[float]:
     """The sum of the values at each of `size` places."""
     total = [0.0] * size
     for place, value in zip(places, values, strict=True):
@@ -290,14 +293,6 @@ class Point(NamedTuple):
     modes: Modes
 
 
-class Optimum(NamedTuple):
-    beta: list[float]
-    sigma: list[float]
-    log_likelihood: float
-    errors: list[float] | None  # standard errors of beta
-    converged: bool
-
-
 class Laplace:
     """The data: cells of rows alike, of which `k` of `n` are 1. `pattern` is a cell's row of `x`;
     `groups` has a list per factor, each cell's level in it."""
@@ -311,21 +306,28 @@ class Laplace:
         n: list[int],
     ):
         self.x, self.pattern, self.k, self.n = x, pattern, k, n
-        self.columns, self.sizes = len(x[0]), [max(levels) + 1 for levels in groups]
-        order = sorted(range(len(groups)), key=lambda f: -self.sizes[f])
-        starts = accumulate((self.sizes[f] for f in order), initial=0)
-        self.factor_of = [f for f in order for _ in range(self.sizes[f])]
-        columns = [
-            [start + level for level in groups[f]]
-            for start, f in zip(starts, order, strict=False)
-        ]
+        self.columns = len(x[0])
+        self.sizes = [max(levels) + 1 for levels in groups]
+        self.factor_of: list[int] = []
+        columns = []
+        factors = range(len(groups))
+        for factor in sorted(factors, key=self.sizes.__getitem__, reverse=True):
+            start = len(self.factor_of)
+            columns.append([start + level for level in groups[factor]])
+            self.factor_of += [factor] * self.sizes[factor]
         self.levels = list(zip(*columns, strict=True))
 
-    def by_pattern(self, values: list[float]) -> list[float]:
+    def beta(self, theta: list[float]) -> list[float]:
+        return theta[: self.columns]
+
+    def sigma(self, theta: list[float]) -> list[float]:
+        return theta[self.columns :]
+
+    def by_pattern(self, values: Vector) -> list[float]:
         """Sums over the cells of each row of `x`."""
         return totals(self.pattern, len(self.x), values)
 
-    def by_factor(self, values: list[float]) -> list[float]:
+    def by_factor(self, values: Vector) -> list[float]:
         """Sums over the levels of each factor."""
         return totals(self.factor_of, len(self.sizes), values)
 
@@ -335,11 +337,9 @@ class Laplace:
 
     def spread(self, effects: list[float]) -> list[float]:
         """Z times a number per level: the sum of each cell's levels."""
-        return [
-            math.fsum([effects[level] for level in levels]) for levels in self.levels
-        ]
+        return [fsum([effects[level] for level in levels]) for levels in self.levels]
 
-    def collect(self, values: list[float]) -> list[float]:
+    def collect(self, values: Vector) -> list[float]:
         """Zᵀ times a number per cell: the sum of each level's cells."""
         total = [0.0] * len(self.factor_of)
         for levels, value in zip(self.levels, values, strict=True):
@@ -365,31 +365,30 @@ class Laplace:
         close: float = CLOSE,
     ) -> Modes:
         """The u that minimises -ℓ + u'u/2: Newton's method from `u`, halved where it overshoots."""
-        scales, best, step = self.scales(sigma), math.inf, None
-        fixed = [dot(row, beta) for row in self.x]
-        for _ in range(100):
-            shifts = self.spread(list(map(mul, scales, u)))
-            predictors = [
-                fixed[p] + shift for p, shift in zip(self.pattern, shifts, strict=True)
-            ]
-            at = curve(predictors, self.k, self.n)
-            value = math.fsum(v * v for v in u) / 2 - at.log_likelihood
-            if step and value > best + 1e-10 * abs(best):
+        scales = self.scales(sigma)
+        by_pattern = [dot(row, beta) for row in self.x]
+        fixed = [by_pattern[place] for place in self.pattern]
+        best, step = inf, [inf]
+        for _ in range(STEPS):
+            shifts = self.spread(product(scales, u))
+            at = curve(plus(fixed, shifts), self.k, self.n)
+            value = dot(u, u) / 2 - at.log_likelihood
+            if value > best + 1e-10 * abs(best):
                 step = [v / 2 for v in step]
-                u = [v - s for v, s in zip(u, step, strict=True)]
+                u = plus(u, step, -1)
                 continue
             best = value
             factors = decompose(self.curvature(scales, at.weights))
-            if step and all(-close < v < close for v in step):
+            if max(map(abs, step)) < close:
                 return Modes(u, value, at, factors)
-            pulls = map(mul, scales, self.collect(at.residuals))
-            step = solve(factors, [pull - v for pull, v in zip(pulls, u, strict=True)])
-            u = [v + s for v, s in zip(u, step, strict=True)]
-        return Modes(u, math.inf, at, factors)
+            pulls = product(scales, self.collect(at.residuals))
+            step = solve(factors, plus(pulls, u, -1))
+            u = plus(u, step)
+        return Modes(u, inf, at, factors)
 
     def point(self, theta: list[float], u: list[float]) -> Point:
         """-log L and its gradient; `u` is where the modes are looked for."""
-        beta, sigma = theta[: self.columns], theta[self.columns :]
+        beta, sigma = self.beta(theta), self.sigma(theta)
         modes = self.modes(beta, sigma, u)
         value = modes.value + log_determinant(modes.factors) / 2
         return Point(theta, value, self._gradient(sigma, modes), modes)
@@ -401,51 +400,47 @@ class Laplace:
         derivative of a mode is ever formed. At a mode Zᵀ·(y - p) is u/σ, and ∂log|H|/∂σ is the
         trace of (I - H⁻¹)/σ.
         """
-        scales, inverted, (_, residuals, weights) = (
-            self.scales(sigma),
-            inverse(modes.factors),
-            modes.at,
-        )
-        pulls = self._pulls(modes, scales, inverted)
-        t = solve(modes.factors, list(map(mul, scales, self.collect(pulls))))
-        followed = self.spread(list(map(mul, scales, t)))
-        slopes = [
-            pull - w * f - r
-            for pull, w, f, r in zip(pulls, weights, followed, residuals, strict=True)
-        ]
-        from_predictors = self.by_factor(list(map(mul, modes.u, self.collect(slopes))))
-        from_determinant = self.by_factor(
-            [
-                v * shift + 1 - inverted[i][i]
-                for i, (v, shift) in enumerate(zip(modes.u, t, strict=True))
-            ]
-        )
-        return combine(self.x, self.by_pattern(slopes)) + [
-            a + b / sd if sd else 0.0
-            for a, b, sd in zip(from_predictors, from_determinant, sigma, strict=True)
-        ]
+        scales, inverted = self.scales(sigma), inverse(modes.factors)
+        pulls = self._pulls(scales, inverted, modes.at)
+        t = solve(modes.factors, product(scales, self.collect(pulls)))
+        followed = product(modes.at.weights, self.spread(product(scales, t)))
+        slopes = plus(plus(pulls, followed, -1), modes.at.residuals, -1)
+        through_predictors = self.by_factor(product(modes.u, self.collect(slopes)))
+        moved = self.by_factor(product(modes.u, t))
+        through_determinant = plus(moved, self.freedom(inverted))
+        by_sigma = []
+        parts = zip(through_predictors, through_determinant, sigma, strict=True)
+        for first, second, sd in parts:
+            slope = 0.0
+            if sd:
+                slope = first + second / sd
+            by_sigma.append(slope)
+        return combine(self.x, self.by_pattern(slopes)) + by_sigma
 
-    def _pulls(self, modes: Modes, scales: list[float], inverted: Upper) -> list[float]:
-        """The slope of log|H|/2 in each predictor: the determinant moves with the weights.
+    def freedom(self, inverted: Upper) -> list[float]:
+        """The degrees of freedom that the effects of each factor use: the trace of I - H⁻¹."""
+        return self.by_factor([1 - row[i] for i, row in enumerate(inverted)])
 
-        aᵀ·H⁻¹·a, with a the cell's row of Z·Λ, is the cell's leverage over its weight.
-        """
+    def _pulls(self, scales: list[float], inverted: Upper, at: Curve) -> list[float]:
+        """The slope of log|H|/2 in each predictor: the determinant moves with the weights."""
         pulls = []
-        for levels, r, w, k, n in zip(
-            self.levels,
-            modes.at.residuals,
-            modes.at.weights,
-            self.k,
-            self.n,
-            strict=True,
-        ):
+        leverages = self._leverages(scales, inverted)
+        for leverage, weight, p in zip(leverages, at.weights, at.chances, strict=True):
+            pulls.append(leverage * weight * (0.5 - p))
+        return pulls
+
+    def _leverages(self, scales: list[float], inverted: Upper) -> list[float]:
+        """aᵀ·H⁻¹·a, with a the cell's row of Z·Λ: a cell's leverage over its weight."""
+        leverages = []
+        for levels in self.levels:
             leverage = 0.0
             for at, i in enumerate(levels):
-                leverage += scales[i] * scales[i] * inverted[i][i]
+                row, scale = inverted[i], scales[i]
+                leverage += scale * scale * row[i]
                 for j in levels[at + 1 :]:
-                    leverage += 2 * scales[i] * scales[j] * inverted[i][j]
-            pulls.append(leverage * w * ((r - k) / n + 0.5))
-        return pulls
+                    leverage += 2 * scale * scales[j] * row[j]
+            leverages.append(leverage)
+        return leverages
 
     def information(self, sigma: list[float], modes: Modes) -> Upper:
         """Of β at fixed σ, the modes following: Xᵀ·W·X - Gᵀ·H⁻¹·G with G = Λ·Zᵀ·W·X. Where that
@@ -454,11 +449,8 @@ class Laplace:
         rows = cross_products(self.x, self.by_pattern(weights))
         crossed = []
         for column in zip(*self.x, strict=True):
-            values = [
-                w * column[place]
-                for w, place in zip(weights, self.pattern, strict=True)
-            ]
-            crossed.append(list(map(mul, scales, self.collect(values))))
+            values = [column[place] for place in self.pattern]
+            crossed.append(product(scales, self.collect(product(weights, values))))
         for i, row in enumerate(rows):
             solved = solve(modes.factors, crossed[i])
             for j in row:
@@ -476,9 +468,11 @@ def fit_intercepts(model: Laplace, beta: list[float]) -> Optimum:
     theta, u, variances = start(model, beta)
     point, guess, converged = minimise(model, model.point(theta, u), variances)
     point = _without_idle(model, point, guess)
-    errors = standard_errors(model, point, guess) if converged else None
-    beta, sigma = point.theta[: model.columns], point.theta[model.columns :]
-    return Optimum(beta, list(map(abs, sigma)), -point.value, errors, converged)
+    errors = None
+    if converged:
+        errors = standard_errors(model, point, guess)
+    sigma = [abs(sd) for sd in model.sigma(point.theta)]
+    return Optimum(model.beta(point.theta), sigma, -point.value, errors, converged)
 
 
 def start(
@@ -493,30 +487,31 @@ def start(
     sigma, u = [START_SD] * len(model.sizes), [0.0] * len(model.factor_of)
     for _ in range(12):
         modes = model.modes(beta, sigma, u, close=0.05)
-        inverted = inverse(modes.factors)
-        used = [
-            max(TINY, edf)
-            for edf in model.by_factor([1 - row[i] for i, row in enumerate(inverted)])
-        ]
+        freedom = model.freedom(inverse(modes.factors))
+        used = [max(TINY, df) for df in freedom]
         slope = combine(model.x, model.by_pattern(modes.at.residuals))
         step = solve(decompose(model.information(sigma, modes)), slope)
-        beta = [b + s for b, s in zip(beta, step, strict=True)]
+        beta = plus(beta, step)
         before, u = sigma, modes.u
-        squares = model.by_factor([v * v for v in u])
-        sigma = [
-            max(LEAST_START_SD, sd * math.sqrt(square / edf))
-            for sd, square, edf in zip(sigma, squares, used, strict=True)
-        ]
-        if all(abs(a - b) < 0.05 * a for a, b in zip(before, sigma, strict=True)):
+        squares = model.by_factor(product(u, u))
+        sigma = list(map(_next_sd, before, squares, used))
+        changes = list(map(truediv, sigma, before))
+        if min(changes) > 0.95 and max(changes) < 1.05:
             break
-    small = [sd <= LEAST_START_SD for sd in sigma]
-    return beta + sigma, u, list(map(_variance, small, before, used, model.sizes))
+    variances = list(map(_variance, sigma, before, used, model.sizes))
+    return beta + sigma, u, variances
 
 
-def _variance(small: bool, sd: float, used: float, size: int) -> float:
-    if small:  # what its square has at 0
-        return 2 * sd**4 / size * max(size / used - 1, 0.1) ** 2
-    return sd * sd / max(2 * used * used / size, 0.5)
+def _next_sd(sd: float, square: float, used: float) -> float:
+    return max(LEAST_START_SD, sd * sqrt(square / used))
+
+
+def _variance(sd: float, before: float, used: float, size: int) -> float:
+    square = before * before
+    if sd <= LEAST_START_SD:  # what its square has at 0
+        square *= max(size / used - 1, 0.1)
+        return 2 * square * square / size
+    return square / max(2 * used * used / size, 0.5)
 
 
 class Coordinates:
@@ -527,28 +522,34 @@ class Coordinates:
     """
 
     def __init__(self, theta: list[float], columns: int):
-        self.squared = {
-            i for i in range(columns, len(theta)) if theta[i] <= LEAST_START_SD
-        }
+        sds = range(columns, len(theta))
+        self.squared = {i for i in sds if theta[i] <= LEAST_START_SD}
 
     def of(self, theta: list[float]) -> list[float]:
-        return [v * v if i in self.squared else v for i, v in enumerate(theta)]
+        place = list(theta)
+        for i in self.squared:
+            place[i] = theta[i] * theta[i]
+        return place
 
     def theta(self, place: list[float]) -> list[float]:
-        return [
-            math.sqrt(max(v, LEAST_SD**2)) if i in self.squared else v
-            for i, v in enumerate(place)
-        ]
+        theta = list(place)
+        for i in self.squared:
+            theta[i] = sqrt(max(place[i], LEAST_SD**2))
+        return theta
 
     def derivatives(self, theta: list[float]) -> list[float]:
         """Of β and σ by the coordinates."""
-        return [1 / (2 * v) if i in self.squared else 1.0 for i, v in enumerate(theta)]
+        derivatives = [1.0] * len(theta)
+        for i in self.squared:
+            derivatives[i] = 1 / (2 * theta[i])
+        return derivatives
 
     def slopes(self, point: Point) -> list[float]:
-        return list(map(mul, point.gradient, self.derivatives(point.theta)))
+        return product(point.gradient, self.derivatives(point.theta))
 
     def border(self, point: Point) -> set[int]:
-        return {i for i in self.squared if point.theta[i] < 1.01 * LEAST_SD}
+        near = 1.01 * LEAST_SD
+        return {i for i in self.squared if point.theta[i] < near}
 
 
 def minimise(
@@ -559,57 +560,48 @@ def minimise(
     coordinates = Coordinates(point.theta, model.columns)
     guess = _first_guess(model, point, variances)
     slopes, border = coordinates.slopes(point), coordinates.border(point)
+    converged = False
     for _ in range(MOST_STEPS):
         held = {i for i in border if point.gradient[i] > 0}
-        step = [
-            0.0
-            if i in held
-            else -math.fsum(
-                h * g
-                for j, (h, g) in enumerate(zip(row, slopes, strict=True))
-                if j not in held
-            )
-            for i, row in enumerate(guess)
-        ]
+        free = zeroed(slopes, held)
+        step = zeroed([-dot(row, free) for row in guess], held)
         promised = -dot(step, slopes)
-        if converged := promised < 2 * DECREMENT:
+        if promised < 2 * DECREMENT:
+            converged = True
             break
         new = _line_search(model, coordinates, point, step, slopes)
-        if not new:
+        if new is None:
             converged = promised < 1e-6
             break
-        ends = zip(coordinates.of(point.theta), coordinates.of(new.theta), strict=True)
-        moved, before = [b - a for a, b in ends], slopes
-        point, slopes = new, coordinates.slopes(new)
-        change = [
-            0.0 if i in held else b - a
-            for i, (a, b) in enumerate(zip(before, slopes, strict=True))
-        ]
+        moved = plus(coordinates.of(new.theta), coordinates.of(point.theta), -1)
+        before, slopes = slopes, coordinates.slopes(new)
+        point = new
+        change = zeroed(plus(slopes, before, -1), held)
         border_before, border = border, coordinates.border(point)
-        guess = (
-            _updated(guess, moved, change)
-            if border == border_before
-            else _first_guess(model, point, variances)
-        )
+        if border == border_before:
+            guess = _updated(guess, moved, change)
+        else:
+            guess = _first_guess(model, point, variances)
     by = coordinates.derivatives(point.theta)
-    guess = [
-        [a * b * value for b, value in zip(by, row, strict=True)]
-        for a, row in zip(by, guess, strict=True)
-    ]
-    return point, guess, converged
+    rows = []
+    for scale, row in zip(by, guess, strict=True):
+        rows.append([scale * v for v in product(by, row)])
+    return point, rows, converged
 
 
 def _first_guess(
     model: Laplace, point: Point, variances: list[float]
 ) -> list[list[float]]:
     """An inverse Hessian: the information of β, and of each SD by itself."""
-    inverted = inverse(
-        decompose(model.information(point.theta[model.columns :], point.modes))
-    )
+    information = model.information(model.sigma(point.theta), point.modes)
     size = len(point.theta)
-    rows = [[row.get(j, 0.0) for j in range(size)] for row in inverted]
+    rows = []
+    for entries in inverse(decompose(information)):
+        rows.append([entries.get(j, 0.0) for j in range(size)])
     for i, value in enumerate(variances, model.columns):
-        rows.append([value if j == i else 0.0 for j in range(size)])
+        row = [0.0] * size
+        row[i] = value
+        rows.append(row)
     return rows
 
 
@@ -622,54 +614,59 @@ def _line_search(
 ) -> Point | None:
     """The first point along halved steps that falls as its slope says, or None."""
     place = coordinates.of(point.theta)
-    fixed = [dot(row, step[: model.columns]) for row in model.x]
-    share = min(1.0, LONGEST / max(map(abs, fixed + step[model.columns :])))
+    changes = [dot(row, model.beta(step)) for row in model.x]
+    changes += model.sigma(step)
+    share = min(1.0, LONGEST / max(map(abs, changes)))
     while share > 1e-10:
-        theta = coordinates.theta(
-            [v + share * s for v, s in zip(place, step, strict=True)]
-        )
+        theta = coordinates.theta(plus(place, step, share))
         new = model.point(theta, point.modes.u)
-        moved = [b - a for a, b in zip(place, coordinates.of(theta), strict=True)]
+        moved = plus(coordinates.of(theta), place, -1)
         # What a border has cut short may promise nothing any more: then no rise is taken.
-        if new.value <= point.value + 1e-4 * min(0.0, dot(moved, slopes)):
+        promised = min(0.0, dot(moved, slopes))
+        if new.value <= point.value + 1e-4 * promised:
             return new
         share /= 2
     return None
 
 
-def _updated(guess: list[list[float]], step: list[float], change: list[float]) -> list:
+def _updated(
+    guess: list[list[float]], step: list[float], change: list[float]
+) -> list[list[float]]:
     """The inverse Hessian that maps this change of the gradient to this step, nearest to `guess`.
 
     Where the slope did not rise along the step no such matrix is positive: then it is doubled, so
     that the search leaves a saddle at growing pace.
     """
-    curvature, along = dot(step, change), [dot(row, change) for row in guess]
-    if curvature <= 1e-3 * math.sqrt(dot(step, step) * dot(change, change)):
-        return [[2 * v for v in row] for row in guess] if curvature <= 0 else guess
+    curvature = dot(step, change)
+    if curvature <= 0:
+        return [plus(row, row) for row in guess]
+    if curvature <= 1e-3 * norm(step) * norm(change):
+        return guess
+    along = [dot(row, change) for row in guess]
     scale = (1 + dot(change, along) / curvature) / curvature
-    return [
-        [
-            v + scale * s * t - (s * b + a * t) / curvature
-            for v, t, b in zip(row, step, along, strict=True)
-        ]
-        for row, s, a in zip(guess, step, along, strict=True)
-    ]
+    rows = []
+    for row, s, a in zip(guess, step, along, strict=True):
+        row = plus(row, step, scale * s - a / curvature)
+        rows.append(plus(row, along, -s / curvature))
+    return rows
 
 
 def _without_idle(model: Laplace, point: Point, guess: list[list[float]]) -> Point:
     """SDs near 0 set to 0 where that costs nothing: those that the search left at its border, then
     each that by its curvature may cost next to nothing."""
-    sds = range(model.columns, len(point.theta))
-    border = [i for i in sds if abs(point.theta[i]) <= 2 * LEAST_SD]
-    near = [
-        [i]
-        for i in sds
-        if i not in border and point.theta[i] ** 2 / (8 * guess[i][i]) <= IDLE
-    ]
-    for places in [border] * bool(border) + near:
-        without = [0.0 if i in places else value for i, value in enumerate(point.theta)]
-        new = model.point(without, point.modes.u)
-        point = new if new.value <= point.value + FREE else point
+    border, candidates = [], []
+    for i in range(model.columns, len(point.theta)):
+        sd = abs(point.theta[i])
+        if sd <= 2 * LEAST_SD:
+            border.append(i)
+        elif sd * sd <= 8 * guess[i][i] * IDLE:
+            candidates.append([i])
+    if border:
+        candidates.insert(0, border)
+    for places in candidates:
+        new = model.point(zeroed(point.theta, places), point.modes.u)
+        if new.value <= point.value + FREE:
+            point = new
     return point
 
 
@@ -678,28 +675,58 @@ def standard_errors(
 ) -> list[float] | None:
     """Of β: roots of the diagonal of the inverse Hessian, by differences of the gradient. SDs that
     are 0 are left out."""
-    free = [i for i, value in enumerate(point.theta) if i < model.columns or value]
     reach = [max(map(abs, column)) for column in zip(*model.x, strict=True)]
-    reach += [1.0] * (len(guess) - model.columns)
+    reach += [1.0] * len(model.sizes)
+    free = [i for i, value in enumerate(point.theta) if value or i < model.columns]
     columns = []
     for i in free:
-        width = min(WIDTH * math.sqrt(guess[i][i]), WIDEST / reach[i])
-        moved = [value + width * (j == i) for j, value in enumerate(point.theta)]
-        there = model.point(moved, point.modes.u).gradient
-        columns.append([(there[j] - point.gradient[j]) / width for j in free])
-    hessian = [
-        {j: (columns[i][j] + columns[j][i]) / 2 for j in range(i, len(free))}
-        for i in range(len(free))
-    ]
+        width = min(WIDTH * sqrt(guess[i][i]), WIDEST / reach[i])
+        moved = list(point.theta)
+        moved[i] += width
+        there = model.point(moved, point.modes.u)
+        change = plus(there.gradient, point.gradient, -1)
+        columns.append([change[j] / width for j in free])
+    hessian: Upper = []
+    for i, column in enumerate(columns):
+        opposite = [other[i] for other in columns]
+        halves = enumerate(plus(column, opposite))
+        hessian.append({j: both / 2 for j, both in halves if j >= i})
     factors = decompose(hessian)
     if not definite(factors):
         return None
-    return [
-        math.sqrt(row[i]) for i, row in enumerate(inverse(factors)[: model.columns])
-    ]
+    return _roots(inverse(factors)[: model.columns])
 
 
-# --- systems of symmetric matrices ---
+# --- vectors, and systems of symmetric matrices ---
+
+
+def dot(a: Vector, b: Vector) -> float:
+    total = 0.0
+    for x, y in zip(a, b, strict=True):
+        total += x * y
+    return total
+
+
+def norm(a: Vector) -> float:
+    return sqrt(dot(a, a))
+
+
+def plus(a: Vector, b: Vector, times: float = 1.0) -> list[float]:
+    """a + times·b."""
+    return [x + times * y for x, y in zip(a, b, strict=True)]
+
+
+def product(a: Vector, b: Vector) -> list[float]:
+    """Element by element."""
+    return list(map(mul, a, b))
+
+
+def zeroed(a: Vector, places: Iterable[int]) -> list[float]:
+    """A copy with 0 at these places."""
+    copy = list(a)
+    for place in places:
+        copy[place] = 0.0
+    return copy
 
 
 def decompose(rows: Upper) -> Upper:
@@ -718,23 +745,28 @@ def decompose(rows: Upper) -> Upper:
     return rows
 
 
+def _diagonal(rows: Upper) -> list[float]:
+    return [row[i] for i, row in enumerate(rows)]
+
+
 def definite(factors: Upper) -> bool:
-    return all(row[i] > 0 for i, row in enumerate(factors))
+    return all(value > 0 for value in _diagonal(factors))
 
 
 def log_determinant(factors: Upper) -> float:
-    return math.fsum(math.log(row[i]) for i, row in enumerate(factors))
+    return fsum(map(log, _diagonal(factors)))
 
 
 def dependent(rows: Upper, slack: float = 1e-9) -> int | None:
     """The first column that is a combination of those before it, to a relative `slack`."""
     factors = decompose([dict(row) for row in rows])
-    return next(
-        (i for i, row in enumerate(rows) if not factors[i][i] > row[i] * slack), None
-    )
+    for i, row in enumerate(rows):
+        if not factors[i][i] > row[i] * slack:
+            return i
+    return None
 
 
-def solve(factors: Upper, right: list[float]) -> list[float]:
+def solve(factors: Upper, right: Vector) -> list[float]:
     """x with A·x = right, `factors` being `decompose(A)`."""
     x = list(right)
     for i, row in enumerate(factors):
@@ -742,9 +774,10 @@ def solve(factors: Upper, right: list[float]) -> list[float]:
         for j, value in row.items():
             if j > i:
                 x[j] -= x[i] * value
-    for i in range(len(x) - 1, -1, -1):
+    for i in reversed(range(len(x))):
         row = factors[i]
-        x[i] -= math.fsum([value * x[j] for j, value in row.items() if j > i]) / row[i]
+        beside = fsum([value * x[j] for j, value in row.items() if j > i])
+        x[i] -= beside / row[i]
     return x
 
 
@@ -754,21 +787,13 @@ def inverse(factors: Upper) -> list[dict[int, float]]:
     From the last row up (Takahashi, Fagan & Chen 1973).
     """
     inverted: list[dict[int, float]] = [{} for _ in factors]
-    for i in range(len(factors) - 1, -1, -1):
-        diagonal = factors[i][i]
+    for i in reversed(range(len(factors))):
+        row, diagonal = inverted[i], factors[i][i]
         weights = {j: value / diagonal for j, value in factors[i].items() if j > i}
         for j in weights:
             column = inverted[j]
-            value = -math.fsum([weight * column[k] for k, weight in weights.items()])
-            inverted[i][j] = column[i] = value
-        inverted[i][i] = 1 / diagonal - math.fsum(
-            [weight * inverted[i][j] for j, weight in weights.items()]
-        )
+            terms = [weight * column[k] for k, weight in weights.items()]
+            row[j] = column[i] = -fsum(terms)
+        terms = [weight * row[j] for j, weight in weights.items()]
+        row[i] = 1 / diagonal - fsum(terms)
     return inverted
-
-
-def dot(a, b) -> float:
-    total = 0.0
-    for x, y in zip(a, b, strict=True):
-        total += x * y
-    return total

@@ -72,7 +72,7 @@ def fit_mixed_logit(
     if not ordinary.converged:
         return _without(names, groups, len(rows), NO_OPTIMUM)
     if not random:
-        errors = [math.sqrt(row[i]) for i, row in enumerate(ordinary.covariance)]
+        errors = ordinary.errors
         coefficients = [
             _tested(*each) for each in zip(names, ordinary.beta, errors, strict=True)
         ]

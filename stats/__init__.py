@@ -21,7 +21,12 @@ from .intervals import (
     wilson_interval,
 )
 from .mixed import fit_mixed_logit, likelihood_ratio
-from .resampling import bootstrap_ci, permutation_test, sign_flip_test
+from .resampling import (
+    bootstrap_ci,
+    permutation_anova,
+    permutation_test,
+    sign_flip_test,
+)
 from .results import (
     Agreement,
     Bootstrap,

@@ -184,10 +184,10 @@ def separating_direction(patterns: Patterns) -> list[float] | None:
     # Where outcomes of both kinds occur x·d has to be 0.
     basis = _orthogonal_complement(mixed, len(patterns.x[0]))
     rows = []
-    for row in pure:
-        reduced = [dot(row, direction) for direction in basis]
+    for signed in pure:
+        reduced = [dot(signed, direction) for direction in basis]
         size = norm(reduced)
-        if size > 1e-9 * norm(row):
+        if size > 1e-9 * norm(signed):
             rows.append([value / size for value in reduced])
     if not rows:
         return None

@@ -1,4 +1,4 @@
-"""Resampling: bootstrap intervals, permutation within blocks, and sign flips of paired differences.
+"""Resampling: bootstrap intervals, permutation within blocks and among groups, sign flips.
 
 A distribution is computed wherever it has a closed form or few enough values, and then no seed
 shows in it: the bootstrap distribution of a mean of few-valued data (0/1, a short scale) is a
@@ -7,51 +7,58 @@ convolution. Everything else is sampled; the p of a sampled test is (b + 1)/(m +
 addition.
 """
 
-import math
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, chain, combinations, islice
-from operator import mul, truediv
+from math import ceil, comb, floor, fsum, gcd, hypot, lcm, prod, sqrt
+from operator import mul, sub, truediv
 from random import Random
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import distributions, results
 from .results import (
     SAME,
     Bootstrap,
     Permutation,
+    check_choice,
     check_test,
+    constant,
     mean,
     numbers,
     on_grid,
+    squares,
     stream_of,
 )
 
 # --- bootstrap ---
 
-SAMPLES = {"mean": 1, "mean_difference": 2, "median": 1}  # how many each takes
 Statistic = Callable[..., float]
+Labels = Sequence[Hashable]
+
 MOST_POINTS = 400_000  # pairs of values of two distributions: a tenth of a second
 MOST_WIDTH = 2_000  # n times the range of the values in their common unit
 NEGLIGIBLE = 1e-22
 
 NO_SPREAD = "every value is the same within each group"
+FEW_CLUSTERS = "a group has fewer than two different clusters"
 OUTSIDE = "the estimate lies outside its own bootstrap distribution, so BCa has no bias correction"
 NO_ACCELERATION = (
     "leaving out any one value changes nothing, so BCa has no acceleration"
 )
+NO_WIDTH = "both ends of the interval fall on the same value"
 
 
 def bootstrap_ci(
-    samples: tuple[Sequence, ...],
+    samples: Sequence[Any],
     statistic: str | Statistic,
     resamples: int = 10_000,
     level: float = 0.95,
     method: str = "bca",
     rng: Random | int = 0,
+    clusters: Sequence[Labels] | None = None,
 ) -> Bootstrap:
     """Bootstrap interval of a statistic of one or two samples (Efron 1987 for BCa).
 
@@ -61,82 +68,155 @@ def bootstrap_ci(
     (Davison & Hinkley 1997, 3.2). Ties with the estimate count half in BCa's bias correction, the
     acceleration is jackknifed in every sample, percentiles are interpolated. Means of few-valued
     data are computed by convolution: `exact`, and `resamples` None.
+
+    `clusters`: for each sample a label beside each value; values that share one are drawn, and
+    left out, together. A label that stands in both samples is one cluster.
     """
     results.check_level(level)
-    results.check_choice(method, ("bca", "percentile"), "method")
+    check_choice(method, ("bca", "percentile"), "method")
     if resamples < 2:
         raise ValueError(f"resamples: {resamples!r} is fewer than two")
-    samples, statistic, sizes = _read(samples, statistic)
-    value = statistic(*samples) if all(samples) else None
-    why = results.too_few(samples)
-    if why or all(sample.count(sample[0]) == len(sample) for sample in samples):
-        return Bootstrap(value, None, None, None, None, method, False, why or NO_SPREAD)
-    rng = stream_of(rng)
-    curve = sizes and _mean_curve(samples, sizes, resamples, rng)
-    if not curve:
-        draws = zip(*(_draws(sample, rng) for sample in samples), strict=True)
-        curve = _sampled([statistic(*drawn) for drawn in islice(draws, resamples)])
-    drawn = curve.resamples
+    scheme = _scheme(samples, statistic, clusters)
+    value = None
+    if all(scheme.strata):
+        value = scheme.statistic(*scheme.strata)
+    why = _no_spread(scheme)
+    if value is None or why:
+        return Bootstrap(value, None, None, None, None, method, False, why)
+    curve = _curve(scheme, resamples, stream_of(rng))
+    exact = curve.resamples is None
     result = Bootstrap(
-        value, None, None, curve.se or None, drawn, method, drawn is None
+        value, None, None, curve.se or None, curve.resamples, method, exact
     )
-    tails = (1 - level) / 2, (1 + level) / 2
+    tails = [(1 - level) / 2, (1 + level) / 2]
     if method == "bca":
         share = curve.below(value)
         if not 0 < share < 1:
             return result._replace(why=OUTSIDE)
-        influence = (
-            _mean_influence(samples, sizes) if sizes else _jackknife(samples, statistic)
-        )
-        spread = math.fsum(u**2 for u in influence)
+        influence = _influence(scheme)
+        spread = fsum(u**2 for u in influence)
         if not spread > 0:
             return result._replace(why=NO_ACCELERATION)
-        acceleration = math.fsum(u**3 for u in influence) / (6 * spread**1.5)
+        skew = fsum(u**3 for u in influence) / spread**1.5
         bias = distributions.normal_quantile(share)
-        shifted = [bias + distributions.normal_quantile(tail) for tail in tails]
-        tails = [
-            distributions.normal_cdf(bias + z / (1 - acceleration * z)) for z in shifted
-        ]
+        tails = [_shifted(tail, bias, skew / 6) for tail in tails]
     low, high = map(curve.quantile, tails)
     if low == high:
-        return result._replace(why="both ends of the interval fall on the same value")
+        return result._replace(why=NO_WIDTH)
     return result._replace(low=low, high=high)
 
 
-def _read(
-    samples: Sequence, statistic: str | Statistic
-) -> tuple[list, Statistic, list | None]:
-    """Samples, the statistic as a function, and of means, whose samples are strata, the sizes: a
-    stratum's sum over its size is its part of the statistic."""
-    if callable(statistic):
+def _shifted(tail: float, bias: float, acceleration: float) -> float:
+    z = bias + distributions.normal_quantile(tail)
+    return distributions.normal_cdf(bias + z / (1 - acceleration * z))
+
+
+class Scheme(NamedTuple):
+    """What is drawn with replacement, each stratum by itself, and what a draw is worth.
+
+    `sizes`, of means alone: a stratum's sum over its size is its part of the statistic.
+    """
+
+    strata: list[list[Any]]
+    statistic: Statistic
+    sizes: list[int] | None = None
+    clustered: bool = False
+
+
+def _mean_difference(x: Sequence[float], y: Sequence[float]) -> float:
+    return mean(x) - mean(y)
+
+
+NAMED: dict[str, Statistic] = {
+    "mean": mean,
+    "mean_difference": _mean_difference,
+    "median": median,
+}
+
+
+def _scheme(
+    samples: Sequence[Any],
+    statistic: str | Statistic,
+    clusters: Sequence[Labels] | None,
+) -> Scheme:
+    if not isinstance(statistic, str):
         if len(samples) not in (1, 2):
-            raise ValueError(
-                f"samples: a tuple of one or two sequences, not of {len(samples)}"
-            )
-        return list(map(list, samples)), statistic, None
-    results.check_choice(statistic, SAMPLES, "statistic")
-    if len(samples) != SAMPLES[statistic]:
-        raise ValueError(
-            f"samples: {statistic!r} needs a tuple of {SAMPLES[statistic]}"
-        )
-    if statistic == "median":
-        return [numbers(samples[0], "samples[0]")], median, None
-    strata, sizes = [], []
+            told = f"not of {len(samples)}"
+            raise ValueError(f"samples: a tuple of one or two sequences, {told}")
+        groups = [list(sample) for sample in samples]
+        return _of_clusters(groups, statistic, clusters)
+    check_choice(statistic, NAMED, "statistic")
+    wanted = 1 + (statistic == "mean_difference")
+    if len(samples) != wanted:
+        raise ValueError(f"samples: {statistic!r} needs a tuple of {wanted}")
+    if statistic != "median" and clusters is None:
+        return _of_means(samples)
+    groups = [numbers(sample, f"samples[{i}]") for i, sample in enumerate(samples)]
+    return _of_clusters(groups, NAMED[statistic], clusters)
+
+
+def _of_means(samples: Sequence[Any]) -> Scheme:
+    strata: list[list[float]] = []
+    sizes: list[int] = []
     for i, sample in enumerate(samples):
-        stratified = (
-            isinstance(sample, (list, tuple)) and sample and isinstance(sample[0], list)
-        )
-        parts = [
-            numbers(part, f"samples[{i}]")
-            for part in (sample if stratified else [sample])
-        ]
-        strata += parts
-        sizes += [(-1) ** i * len(parts) * len(part) for part in parts]
-    return (
-        strata,
-        lambda *drawn: math.fsum(map(truediv, map(math.fsum, drawn), sizes)),
-        sizes,
-    )
+        sign = -1 if i else 1
+        parts = _parts(sample)
+        for part in parts:
+            values = numbers(part, f"samples[{i}]")
+            strata.append(values)
+            sizes.append(sign * len(parts) * len(values))
+
+    def combined(*drawn: list[float]) -> float:
+        return fsum(map(truediv, map(fsum, drawn), sizes))
+
+    return Scheme(strata, combined, sizes)
+
+
+def _parts(sample: Any) -> Sequence[Any]:
+    """The strata of a sample, which is one itself where it is no sequence of lists."""
+    if isinstance(sample, (list, tuple)) and sample and isinstance(sample[0], list):
+        return sample
+    return [sample]
+
+
+def _of_clusters(
+    groups: list[list[Any]], statistic: Statistic, clusters: Sequence[Labels] | None
+) -> Scheme:
+    """Clusters are drawn apart by the samples they stand in, so that no sample comes out empty."""
+    if clusters is None or not all(groups):
+        return Scheme(groups, statistic)
+    if len(clusters) != len(groups):
+        told = f"{len(clusters)} sequences of labels beside {len(groups)} samples"
+        raise ValueError(f"clusters: {told}")
+    members: dict[Hashable, list[list[Any]]] = {}
+    for place, (group, labels) in enumerate(zip(groups, clusters, strict=True)):
+        if len(labels) != len(group):
+            told = f"{len(labels)} labels beside {len(group)} values"
+            raise ValueError(f"clusters[{place}]: {told}")
+        for value, label in zip(group, labels, strict=True):
+            if label not in members:
+                members[label] = [[] for _ in groups]
+            members[label][place].append(value)
+    strata: dict[tuple[bool, ...], list[list[list[Any]]]] = {}
+    for cluster in members.values():
+        present = tuple(map(bool, cluster))
+        strata.setdefault(present, []).append(cluster)
+
+    def pooled(*drawn: list[list[list[Any]]]) -> float:
+        groups = zip(*chain(*drawn), strict=True)
+        return statistic(*[list(chain(*group)) for group in groups])
+
+    return Scheme(list(strata.values()), pooled, clustered=True)
+
+
+def _no_spread(scheme: Scheme) -> str | None:
+    """Why the scheme has no bootstrap distribution, or None where it has one."""
+    why = results.too_few(scheme.strata)
+    if not why and all(part.count(part[0]) == len(part) for part in scheme.strata):
+        why = NO_SPREAD
+    if why and scheme.clustered:
+        why = FEW_CLUSTERS
+    return why
 
 
 class Curve(NamedTuple):
@@ -149,7 +229,7 @@ class Curve(NamedTuple):
 
     def below(self, value: float) -> float:
         """Share below `value`, ties counted half."""
-        near = 1e-14 * max(abs(self.values[0]), abs(self.values[-1]))
+        near = 1e-14 * max(map(abs, self.values))
         before = [0, *self.cumulated]
         left = before[bisect_left(self.values, value - near)]
         right = before[bisect_right(self.values, value + near)]
@@ -157,27 +237,37 @@ class Curve(NamedTuple):
 
     def quantile(self, p: float) -> float:
         if self.resamples is None:
-            return self.values[bisect_left(self.cumulated, p * self.cumulated[-1])]
+            reached = p * self.cumulated[-1]
+            return self.values[bisect_left(self.cumulated, reached)]
         place = p * (len(self.values) - 1)
         index = min(len(self.values) - 2, int(place))
-        low, high = self.values[index : index + 2]
+        low, high = self.values[index], self.values[index + 1]
         return low + (high - low) * (place - index)
+
+
+def _curve(scheme: Scheme, resamples: int, rng: Random) -> Curve:
+    if scheme.sizes is not None:
+        curve = _mean_curve(scheme.strata, scheme.sizes, resamples, rng)
+        if curve is not None:
+            return curve
+    draws = zip(*[_draws(stratum, rng) for stratum in scheme.strata], strict=True)
+    return _sampled([scheme.statistic(*drawn) for drawn in islice(draws, resamples)])
 
 
 def _sampled(values: list[float]) -> Curve:
     m = len(values)
-    return Curve(
-        sorted(values), range(1, m + 1), math.sqrt(results.variance(values)), m
-    )
+    se = sqrt(results.variance(values))
+    return Curve(sorted(values), range(1, m + 1), se, m)
 
 
-def _draws(sample: list, rng: Random) -> Iterator[list]:
+def _draws(sample: list[Any], rng: Random) -> Iterator[list[Any]]:
     """Resamples of `sample`, without end; up to 256 values by random bytes, which is faster."""
     n = len(sample)
     while n > 256:
         yield rng.choices(sample, k=n)
     whole = 256 - 256 % n  # bytes from here on would favour the first values
-    values, surplus = [sample[i % n] for i in range(whole)], bytes(range(whole, 256))
+    values = sample * (whole // n)
+    surplus = bytes(range(whole, 256))
     pool = b""
     while True:
         if len(pool) < n:
@@ -186,81 +276,94 @@ def _draws(sample: list, rng: Random) -> Iterator[list]:
         pool = pool[n:]
 
 
+def _influence(scheme: Scheme) -> list[float]:
+    """Of each value on the statistic, over n."""
+    if scheme.sizes is not None:
+        return _mean_influence(scheme.strata, scheme.sizes)
+    return _jackknife(scheme.strata, scheme.statistic)
+
+
 def _deviations(values: list[float]) -> list[float]:
-    centre = values[0] if results.constant(values) else mean(values)
+    if constant(values):
+        return [0.0] * len(values)
+    centre = mean(values)
     return [value - centre for value in values]
 
 
-def _jackknife(samples: list[list], statistic: Statistic) -> list[float]:
-    """Influence of each value on the statistic, over n: from leaving it out."""
+def _jackknife(samples: list[list[Any]], statistic: Statistic) -> list[float]:
+    """From leaving each value out."""
     influence = []
     for place, sample in enumerate(samples):
         n = len(sample)
-        left_out = [
-            statistic(
-                *samples[:place], sample[:i] + sample[i + 1 :], *samples[place + 1 :]
-            )
-            for i in range(n)
-        ]
-        influence += [(1 - n) * change / n for change in _deviations(left_out)]
+        left_out = []
+        for i in range(n):
+            rest = list(samples)
+            rest[place] = sample[:i] + sample[i + 1 :]
+            left_out.append(statistic(*rest))
+        for change in _deviations(left_out):
+            influence.append((1 - n) * change / n)
     return influence
 
 
 def _mean_influence(strata: list[list[float]], sizes: list[int]) -> list[float]:
-    return [
-        change / size
-        for part, size in zip(strata, sizes, strict=True)
-        for change in _deviations(part)
-    ]
+    influence = []
+    for part, size in zip(strata, sizes, strict=True):
+        influence += [change / size for change in _deviations(part)]
+    return influence
 
 
 def _mean_curve(
-    strata: list, sizes: list[int], resamples: int, rng: Random
+    strata: list[list[float]], sizes: list[int], resamples: int, rng: Random
 ) -> Curve | None:
     """The bootstrap distribution of a mean of few-valued data: by convolution, or from draws of
     each stratum's sum where the strata together have too many values. None for other data."""
     steps = results.lattice(list(chain(*strata)))
     if steps is None:
         return None
-    scale, unit = steps[1], math.lcm(*sizes)
-    sums = [
-        _sum_pmf([round(value * scale) for value in values], unit // size)
-        for values, size in zip(strata, sizes, strict=True)
-    ]
-    if None in sums:
-        return None
+    whole, scale = steps
+    unit = lcm(*sizes)
+    rest, sums = iter(whole), []
+    for size, part in zip(sizes, strata, strict=True):
+        pmf = _sum_pmf(list(islice(rest, len(part))), unit // size)
+        if pmf is None:
+            return None
+        sums.append(pmf)
+    unit *= scale
     together = {0: 1.0}
     for pmf in sums:
         if len(together) * len(pmf) > MOST_POINTS:
-            columns = [
-                rng.choices(list(part), part.values(), k=resamples) for part in sums
-            ]
-            return _sampled(
-                [sum(row) / (unit * scale) for row in zip(*columns, strict=True)]
-            )
+            columns = [_choices(part, resamples, rng) for part in sums]
+            totals = map(sum, zip(*columns, strict=True))
+            return _sampled([total / unit for total in totals])
         together = distributions.add_pmfs(together, pmf)
-    totals, chances = zip(*sorted(together.items()), strict=True)
-    values = [total / (unit * scale) for total in totals]
-    se = math.hypot(*_mean_influence(strata, sizes))
-    return Curve(values, list(accumulate(chances)), se, None)
+    order = sorted(together)
+    chances = accumulate(together[total] for total in order)
+    se = hypot(*_mean_influence(strata, sizes))
+    return Curve([total / unit for total in order], list(chances), se, None)
+
+
+def _choices(pmf: dict[int, float], times: int, rng: Random) -> list[int]:
+    return rng.choices(list(pmf), list(pmf.values()), k=times)
 
 
 def _sum_pmf(values: list[int], times: int) -> dict[int, float] | None:
     """Probability of a resample's sum, `times` it; None where that is dearer than sampling."""
     counts, n = Counter(values), len(values)
     low, high = min(counts), max(counts)
-    step = math.gcd(*(value - low for value in counts)) or 1
-    if len(counts) > 2 and n * (high - low) // step > MOST_WIDTH:
+    step = gcd(*[value - low for value in counts]) or 1
+    width = n * (high - low) // step
+    if len(counts) > 2 and width > MOST_WIDTH:
         return None
     shares = [counts[value] / n for value in range(low, high + 1, step)]
-    pmf = (
-        distributions.binomial_pmf(n, shares[1])
-        if len(shares) == 2
-        else distributions.self_convolve(shares, n)
-    )
-    return {
-        (n * low + i * step) * times: p for i, p in enumerate(pmf) if p > NEGLIGIBLE
-    }
+    if len(shares) == 2:
+        pmf = distributions.binomial_pmf(n, counts[high] / n)
+    else:
+        pmf = distributions.self_convolve(shares, n)
+    sums = {}
+    for i, chance in enumerate(pmf):
+        if chance > NEGLIGIBLE:
+            sums[(n * low + i * step) * times] = chance
+    return sums
 
 
 # --- sign flips ---
@@ -285,76 +388,101 @@ def sign_flip_test(
     values = numbers(differences, "differences")
     check_test(alternative, resamples)
     if not values:
-        return Permutation(None, None, None, False, "no differences")
+        return _no_test(None, "no differences")
     statistic = mean(values)
     if not any(values):
-        return Permutation(statistic, None, None, False, "every difference is 0")
+        return _no_test(statistic, "every difference is 0")
     whole, slack = on_grid(values)
     sizes = sorted(abs(value) for value in whole if value)
-    observed, both = sum(whole), alternative == "two-sided"
-    least = {"greater": observed, "less": -observed, "two-sided": abs(observed)}[
-        alternative
-    ]
-    share = None if exact is False else _exact_share(sizes, least - slack)
+    both = alternative == "two-sided"
+    least = sum(whole)
+    if alternative == "less" or (both and least < 0):
+        least = -least
+    least -= slack
+    share = None
+    if exact is not False:
+        share = _exact_share(sizes, least)
     if share is not None:
-        return Permutation(statistic, min(1.0, (1 + both) * share), None, True)
+        p = min(1.0, 2 * share) if both else share
+        return Permutation(statistic, p, None, True)
     if exact:
-        raise ValueError(
-            f"exact: {len(sizes)} differences without a common unit are too many"
-        )
-    rng, extreme = stream_of(rng), 0
+        told = f"{len(sizes)} differences without a common unit are too many"
+        raise ValueError(f"exact: {told}")
+    rng, n, extreme = stream_of(rng), len(sizes), 0
     for _ in range(resamples):
-        total = sum(map(mul, sizes, rng.choices((1, -1), k=len(sizes))))
-        extreme += (abs(total) if both else total) >= least - slack
-    return Permutation(statistic, (extreme + 1) / (resamples + 1), resamples, False)
+        signs = rng.choices((1, -1), k=n)
+        total = sum(map(mul, sizes, signs))
+        if both:
+            total = abs(total)
+        extreme += total >= least
+    return _sampled_test(statistic, extreme, resamples)
+
+
+def _no_test(statistic: float | None, why: str) -> Permutation:
+    return Permutation(statistic, None, None, False, why)
+
+
+def _sampled_test(
+    statistic: float | None, extreme: int, resamples: int, why: str | None = None
+) -> Permutation:
+    p = (extreme + 1) / (resamples + 1)
+    return Permutation(statistic, p, resamples, False, why)
 
 
 def _exact_share(sizes: list[int], least: int) -> float | None:
     """Share of the 2^n choices of signs whose sum is at least `least`; None where too many."""
-    if sum(sizes) * (len(sizes) + 1) <= MOST_BITS:
+    n = len(sizes)
+    if sum(sizes) * (n + 1) <= MOST_BITS:
         return _convolved_share(sizes, least)
-    if 2 ** -(-len(sizes) // 2) > MOST_SUMS:
+    if 1 << (n + 1) // 2 > MOST_SUMS:
         return None
     first, second = [0], [0]
     for size in sizes:
-        first, second = (
-            second,
-            [total + sign * size for sign in (1, -1) for total in first],
-        )
+        more = [total + size for total in first]
+        less = [total - size for total in first]
+        first, second = second, more + less
     second.sort()
-    reached = sum(len(second) - bisect_left(second, least - total) for total in first)
-    return reached / 2 ** len(sizes)
+    reached = 0
+    for total in first:
+        reached += len(second) - bisect_left(second, least - total)
+    return reached / (1 << n)
 
 
 def _convolved_share(sizes: list[int], least: int) -> float:
     """By one whole number: field s of it counts the choices whose positive values add up to s.
 
     A field has n + 1 bits, so 2^n choices fit without a carry, and the fields of a tail add up to
-    the tail's remainder by 2^(n + 1) − 1, as the digits of a number by 9.
+    the tail's remainder by 2^(n + 1) - 1, as the digits of a number by 9.
     """
     n, counts = len(sizes), 1
+    bits = n + 1
     for size in sizes:
-        counts += counts << size * (n + 1)
+        counts += counts << size * bits
     # The sum of all signs is twice the positive ones less the total.
-    first = max(0, -(-(least + sum(sizes)) // 2))
-    return (counts >> first * (n + 1)) % ((1 << n + 1) - 1) / 2**n
+    first = max(0, (least + sum(sizes) + 1) // 2)
+    tail = counts >> first * bits
+    return tail % ((1 << bits) - 1) / (1 << n)
 
 
 # --- permutation within blocks ---
 
 MOST_ASSIGNMENTS = 20_000_000
+EMPTY_GROUP = "a group is empty"
 NO_CHANGE = "every assignment gives the same difference: no block holds both groups and two values"
 
-Blocks = list[
-    tuple[list[int], int]
-]  # values randomised together, and how many of them fall to x
+
+class Block(NamedTuple):
+    """Values randomised together, and how many of them fall to x."""
+
+    values: list[int]
+    drawn: int
 
 
 def permutation_test(
     x: Sequence[float],
     y: Sequence[float],
     alternative: str = "two-sided",
-    strata: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
+    strata: tuple[Labels, Labels] | None = None,
     exact: bool | None = None,
     resamples: int = 100_000,
     rng: Random | int = 0,
@@ -370,88 +498,220 @@ def permutation_test(
     x, y = numbers(x, "x"), numbers(y, "y")
     check_test(alternative, resamples)
     if not x or not y:
-        return Permutation(None, None, None, False, "a group is empty")
-    statistic, kinds = mean(x) - mean(y), len(set(x + y))
-    base = min(
-        x + y
-    )  # a common shift changes no difference, and would coarsen the grid
-    whole, slack = on_grid([value - base for value in x + y])
-    blocks = _blocks(whole, strata or ([0] * len(x), [0] * len(y)), (len(x), len(y)))
-    if all(
-        len(set(values)) == 1 or drawn in (0, len(values)) for values, drawn in blocks
-    ):
-        why = SAME if kinds == 1 else NO_CHANGE
-        return Permutation(statistic, None, None, False, why)
+        return _no_test(None, EMPTY_GROUP)
+    statistic = mean(x) - mean(y)
+    pooled = x + y
+    whole, slack = _shifted_grid(pooled)
+    if strata is None:
+        strata = [0] * len(x), [0] * len(y)
+    blocks = _blocks(whole, strata, (len(x), len(y)))
+    if constant(pooled):
+        return _no_test(statistic, SAME)
+    if not any(map(_may_change, blocks)):
+        return _no_test(statistic, NO_CHANGE)
     inner = _inner(blocks, sum(whole[: len(x)]), alternative, slack)
-    if exact is not False and kinds == 2:
-        return Permutation(statistic, _two_valued_p(blocks, inner), None, True)
     if exact is not False:
-        assignments = math.prod(
-            math.comb(len(values), drawn) for values, drawn in blocks
-        )
-        if assignments <= (MOST_ASSIGNMENTS if exact else resamples):
-            return Permutation(
-                statistic, _enumerated_p(blocks, inner, assignments), None, True
-            )
-        if exact:
-            raise ValueError(
-                f"exact: {assignments} assignments are too many to enumerate"
-            )
+        p = _exact_p(blocks, inner, MOST_ASSIGNMENTS if exact else resamples)
+        if p is not None:
+            return Permutation(statistic, p, None, True)
+    if exact:
+        told = f"{_assignments(blocks)} assignments are too many to enumerate"
+        raise ValueError(f"exact: {told}")
     rng, extreme = stream_of(rng), 0
     for _ in range(resamples):
-        extreme += sum(sum(rng.sample(*block)) for block in blocks) not in inner
-    return Permutation(statistic, (extreme + 1) / (resamples + 1), resamples, False)
+        total = 0
+        for values, drawn in blocks:
+            total += sum(rng.sample(values, drawn))
+        extreme += total not in inner
+    return _sampled_test(statistic, extreme, resamples)
 
 
-def _blocks(whole: list[int], strata: tuple, sizes: tuple[int, int]) -> Blocks:
+def _shifted_grid(values: list[float]) -> tuple[list[int], int]:
+    """On a grid from 0: a common shift changes no difference, and would coarsen the grid."""
+    base = min(values)
+    return on_grid([value - base for value in values])
+
+
+def _blocks(
+    whole: list[int], strata: tuple[Labels, Labels], sizes: tuple[int, int]
+) -> list[Block]:
     for labels, size, name in zip(strata, sizes, "xy", strict=True):
         if len(labels) != size:
-            raise ValueError(
-                f"strata: {len(labels)} labels beside {size} values of {name}"
-            )
+            told = f"{len(labels)} labels beside {size} values of {name}"
+            raise ValueError(f"strata: {told}")
     members: dict[Hashable, list[int]] = {}
     for label, value in zip(chain(*strata), whole, strict=True):
         members.setdefault(label, []).append(value)
     of_x = Counter(strata[0])
-    return [(values, of_x[label]) for label, values in members.items()]
+    return [Block(values, of_x[label]) for label, values in members.items()]
 
 
-def _inner(blocks: Blocks, observed: int, alternative: str, slack: int) -> range:
+def _may_change(block: Block) -> bool:
+    return not constant(block.values) and 0 < block.drawn < len(block.values)
+
+
+def _assignments(blocks: list[Block]) -> int:
+    return prod(comb(len(block.values), block.drawn) for block in blocks)
+
+
+def _inner(blocks: list[Block], observed: int, alternative: str, slack: int) -> range:
     """The sums of x, none below 0, that are less extreme than the observed one."""
-    centre = sum(Fraction(drawn * sum(values), len(values)) for values, drawn in blocks)
+    if alternative == "greater":
+        return range(observed - slack)
+    if alternative == "less":
+        most = sum(sum(block.values) for block in blocks)
+        return range(observed + slack + 1, most + 1)
+    centre = Fraction(0)
+    for values, drawn in blocks:
+        centre += Fraction(drawn * sum(values), len(values))
     distance = abs(observed - centre)
-    low, high = (
-        math.floor(centre - distance) + slack,
-        math.ceil(centre + distance) - slack,
-    )
-    return {
-        "greater": range(observed - slack),
-        "less": range(
-            observed + slack + 1, sum(sum(values) for values, _ in blocks) + 1
-        ),
-        "two-sided": range(low + 1, high),
-    }[alternative]
+    low, high = floor(centre - distance), ceil(centre + distance)
+    return range(low + slack + 1, high - slack)
 
 
-def _two_valued_p(blocks: Blocks, inner: range) -> float:
-    higher = max(max(values) for values, _ in blocks)  # the lower value is 0
+def _exact_p(blocks: list[Block], inner: range, most: int) -> float | None:
+    """None where the assignments of many-valued data are more than `most`."""
+    kinds = set(chain(*[block.values for block in blocks]))
+    if len(kinds) == 2:
+        return _two_valued_p(blocks, inner, max(kinds))
+    assignments = _assignments(blocks)
+    if assignments > most:
+        return None
+    sums: dict[int, float] = {0: 1}
+    for values, drawn in blocks:
+        ways = Counter(map(sum, combinations(values, drawn)))
+        sums = distributions.add_pmfs(sums, ways)
+    extreme = sum(ways for total, ways in sums.items() if total not in inner)
+    return extreme / assignments
+
+
+def _two_valued_p(blocks: list[Block], inner: range, higher: int) -> float:
+    """The lower value is 0."""
     lowest, chances = 0, [1.0]
     for values, drawn in blocks:
-        start, pmf = distributions.hypergeometric_pmf(
-            values.count(higher), drawn, len(values)
-        )
+        marked = values.count(higher)
+        start, pmf = distributions.hypergeometric_pmf(marked, drawn, len(values))
         lowest += start
         chances = distributions.convolve(chances, pmf)
-    return min(
-        1.0,
-        math.fsum(p for k, p in enumerate(chances, lowest) if higher * k not in inner),
-    )
+    counts = enumerate(chances, lowest)
+    return min(1.0, fsum(p for k, p in counts if higher * k not in inner))
 
 
-def _enumerated_p(blocks: Blocks, inner: range, assignments: int) -> float:
-    sums = {0: 1}
-    for values, drawn in blocks:
-        sums = distributions.add_pmfs(
-            sums, Counter(map(sum, combinations(values, drawn)))
-        )
-    return sum(ways for total, ways in sums.items() if total not in inner) / assignments
+# --- permutation among groups ---
+
+MOST_TOTALS = 100_000
+NO_F = "every value is the same within each group, so F has no value"
+
+Key = tuple[tuple[int, ...], tuple[int, ...]]  # room left in each group, its sum so far
+
+
+def permutation_anova(
+    groups: Sequence[Sequence[float]],
+    statistic: str = "mean",
+    exact: bool | None = None,
+    resamples: int = 100_000,
+    rng: Random | int = 0,
+) -> Permutation:
+    """Do two or more groups differ? Analysis of variance by re-randomisation (Fisher 1935).
+
+    `statistic`: "mean" for F, "rank" for the H of Kruskal & Wallis (1952), corrected for ties. p is
+    the share of the ways to deal all values to groups of these sizes that have at least the
+    observed F or H: counted where the groups can have at most 100,000 different sums (small
+    samples, few-valued data), else Monte Carlo. `exact` True demands the former (ValueError where
+    there are more), False the latter.
+    """
+    check_choice(statistic, ("mean", "rank"), "statistic")
+    check_test("greater", resamples)
+    values = [numbers(group, f"groups[{i}]") for i, group in enumerate(groups)]
+    if len(values) < 2:
+        raise ValueError(f"groups: two or more are needed, not {len(values)}")
+    if not all(values):
+        return _no_test(None, EMPTY_GROUP)
+    pooled = list(chain(*values))
+    if constant(pooled):
+        return _no_test(None, SAME)
+    if statistic == "rank":
+        values = _midranks(values, sorted(pooled))
+    observed = _analysis_of_variance(values, statistic)
+    why = NO_F if observed is None else None
+    whole, slack = _shifted_grid(list(chain(*values)))
+    sizes = [len(group) for group in values]
+    least = _spread(_sums(whole, sizes), sizes)
+    least -= 2 * slack * lcm(*sizes) * (sum(whole) + len(whole))
+    if exact is not False:
+        p = _dealt_p(whole, sizes, least)
+        if p is not None:
+            return Permutation(observed, p, None, True, why)
+    if exact:
+        raise ValueError(f"exact: the groups can have more than {MOST_TOTALS} sums")
+    rng, extreme = stream_of(rng), 0
+    for _ in range(resamples):
+        rng.shuffle(whole)
+        extreme += _spread(_sums(whole, sizes), sizes) >= least
+    return _sampled_test(observed, extreme, resamples, why)
+
+
+def _midranks(groups: list[list[float]], order: list[float]) -> list[list[float]]:
+    def rank(value: float) -> float:
+        return (bisect_left(order, value) + bisect_right(order, value) + 1) / 2
+
+    return [list(map(rank, group)) for group in groups]
+
+
+def _analysis_of_variance(groups: list[list[float]], statistic: str) -> float | None:
+    """F; of ranks H, which is N - 1 times the share of their squares that lies between groups."""
+    centre = mean(list(chain(*groups)))
+    between = fsum(len(group) * (mean(group) - centre) ** 2 for group in groups)
+    within = fsum(map(squares, groups))
+    n = sum(map(len, groups))
+    if statistic == "rank":
+        return (n - 1) * between / (between + within)
+    if within == 0:
+        return None
+    per_group = between / (len(groups) - 1)
+    return per_group / (within / (n - len(groups)))
+
+
+def _sums(whole: list[int], sizes: list[int]) -> list[int]:
+    """Of each group, the values of one standing after those of another."""
+    rest = iter(whole)
+    return [sum(islice(rest, size)) for size in sizes]
+
+
+def _spread(sums: Iterable[int], sizes: list[int]) -> int:
+    """Σ sum²/size of the groups, times a multiple of the sizes: it rises with F and with H."""
+    unit, spread = lcm(*sizes), 0
+    for total, size in zip(sums, sizes, strict=True):
+        spread += unit // size * total * total
+    return spread
+
+
+def _dealt_p(whole: list[int], sizes: list[int], least: int) -> float | None:
+    """None where the groups can have too many different sums to follow."""
+    keys: dict[Key, int] = {(tuple(sizes), (0,) * len(sizes)): 1}
+    for value, times in Counter(whole).items():
+        after: dict[Key, int] = defaultdict(int)
+        for (room, sums), ways in keys.items():
+            for split in _splits(times, room):
+                left = tuple(map(sub, room, split))
+                grown = tuple([s + value * k for s, k in zip(sums, split, strict=True)])
+                after[left, grown] += ways * prod(map(comb, room, split))
+            if len(after) > MOST_TOTALS:
+                return None
+        keys = after
+    extreme = 0
+    for (_, sums), ways in keys.items():
+        if _spread(sums, sizes) >= least:
+            extreme += ways
+    return extreme / sum(keys.values())
+
+
+def _splits(times: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Every way to put `times` equal values into groups with so much room."""
+    if len(room) == 1:
+        if times <= room[0]:
+            yield (times,)
+        return
+    for here in range(min(times, room[0]) + 1):
+        for rest in _splits(times - here, room[1:]):
+            yield (here, *rest)

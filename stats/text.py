@@ -1,21 +1,23 @@
 """How alike texts are: character TF-IDF, word n-grams, difflib's ratio; and whether many are one
 template, by the similarity of all pairs, within and across the groups they come from."""
 
-import math
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from functools import cache
-from itertools import accumulate, combinations
+from itertools import accumulate, chain, combinations
+from math import comb, fsum, log, sqrt
+from operator import mul
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from .distributions import critical, t_quantile
+from .distributions import critical, t_critical
 from .intervals import wilson_limits
 
 Vector = Mapping[str, float]
+Run = TypeVar("Run", str, tuple[str, ...])
 
 WHITE = re.compile(r"\s\s+")
 WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -32,25 +34,31 @@ def char_tfidf(
     if not 1 <= low <= high:
         raise ValueError(f"low: {low!r} is not between 1 and high = {high!r}")
     counts = [_char_ngrams(text, low, high) for text in texts]
-    spread = Counter(gram for grams in counts for gram in grams)
-    rarity = {
-        gram: math.log((1 + len(texts)) / (1 + df)) + 1 for gram, df in spread.items()
-    }
-    return [
-        _unit({gram: n * rarity[gram] for gram, n in grams.items()}) for grams in counts
-    ]
+    spread = Counter(chain.from_iterable(counts))
+    most = 1 + len(texts)
+    rarity = {gram: log(most / (1 + df)) + 1 for gram, df in spread.items()}
+    vectors = []
+    for grams in counts:
+        weighted = {gram: n * rarity[gram] for gram, n in grams.items()}
+        norm = sqrt(_square(weighted))
+        vectors.append({gram: weight / norm for gram, weight in weighted.items()})
+    return vectors
 
 
-def _char_ngrams(text: str, low: int, high: int) -> Counter:
+def _char_ngrams(text: str, low: int, high: int) -> Counter[str]:
     text = WHITE.sub(" ", text.lower())
-    return Counter(
-        text[i : i + n] for n in range(low, high + 1) for i in range(len(text) - n + 1)
-    )
+    grams: Counter[str] = Counter()
+    for n in range(low, high + 1):
+        grams.update(_runs(text, n))
+    return grams
 
 
-def _unit(vector: dict[str, float]) -> dict[str, float]:
-    norm = math.sqrt(math.fsum(weight * weight for weight in vector.values()))
-    return {gram: weight / norm for gram, weight in vector.items()}
+def _runs(items: Run, n: int) -> list[Run]:
+    return [items[i : i + n] for i in range(len(items) - n + 1)]
+
+
+def _square(vector: Vector) -> float:
+    return fsum(weight * weight for weight in vector.values())
 
 
 def mean_cosine(vectors: Sequence[Vector]) -> float | None:
@@ -65,25 +73,23 @@ def mean_cosine(vectors: Sequence[Vector]) -> float | None:
     for vector in vectors:
         for gram, weight in vector.items():
             together[gram] += weight
-    whole = math.fsum(weight * weight for weight in together.values())
-    same = math.fsum(
-        weight * weight for vector in vectors for weight in vector.values()
-    )
-    return (whole - same) / (n * (n - 1))
+    same = fsum(map(_square, vectors))
+    return (_square(together) - same) / (n * (n - 1))
 
 
 def word_ngrams(text: str, n: int) -> set[tuple[str, ...]]:
     """The distinct runs of `n` words, lower-cased, punctuation dropped."""
     if n < 1:
         raise ValueError(f"n: {n!r} is not positive")
-    words = WORD.findall(text.lower())
-    return {tuple(words[i : i + n]) for i in range(len(words) - n + 1)}
+    words = tuple(WORD.findall(text.lower()))
+    return set(_runs(words, n))
 
 
-def jaccard(a: Set, b: Set) -> float | None:
+def jaccard(a: Set[Any], b: Set[Any]) -> float | None:
     """Shared elements over all elements (Jaccard 1901); None where both are empty."""
-    shared = len(a & b)
-    return shared / (len(a) + len(b) - shared) if a or b else None
+    if not a and not b:
+        return None
+    return len(a & b) / len(a | b)
 
 
 def sequence_similarity(a: str, b: str) -> float:
@@ -95,26 +101,35 @@ def sequence_similarity(a: str, b: str) -> float:
     """
     if a == b:
         return 1.0
-    return max(
-        SequenceMatcher(None, *pair, autojunk=False).ratio()
-        for pair in ((a, b), (b, a))
-    )
+    return max(_ratio(a, b), _ratio(b, a))
+
+
+def _ratio(a: str, b: str) -> float:
+    return SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 
 # --- similarity of all pairs ---
 
 EXACT = 200  # distinct texts up to which all pairs are compared
-SAMPLED = (
-    5_000  # pairs drawn above that: their mean is off by .014 at most, 19 times in 20
-)
+# Pairs drawn above that: their mean is off by .014 at most, 19 times in 20.
+SAMPLED = 5_000
 ALIKE = 0.7  # from which a pair counts as alike
+LEVEL = 0.95
+LEAST_VARIANCE = 1e-18  # a smaller one is what rounding leaves of 0
 MEASURES = ("sequence", "jaccard_2", "jaccard_3")
 SYMMETRIC = "every text is as alike to the others: interval from disjoint pairs"
 SCOPES = ("all", "within", "across")
 
 Texts = dict[str, Counter[str]]  # text → group → how often
-Entry = tuple[str, str]  # (text, group)
 Measure = Callable[[str, str], float | None]
+
+
+class Entry(NamedTuple):
+    text: str
+    group: str
+
+
+Occurrences = dict[Entry, int]
 
 
 class Similarity(NamedTuple):
@@ -149,9 +164,14 @@ class Pair(NamedTuple):
     second: Entry
     weight: int
 
-    @property
-    def scope(self) -> str:
-        return "within" if self.first[1] == self.second[1] else "across"
+    def lies(self, scope: str) -> bool:
+        within = self.first.group == self.second.group
+        return scope == "all" or within == (scope == "within")
+
+
+class Compared(NamedTuple):
+    pair: Pair
+    similarity: float
 
 
 def likeness(texts: Texts, rng: Random, measures: Sequence[str] = MEASURES) -> Likeness:
@@ -160,27 +180,23 @@ def likeness(texts: Texts, rng: Random, measures: Sequence[str] = MEASURES) -> L
     All pairs up to `EXACT` distinct texts, above that `SAMPLED` pairs drawn from `rng`. Identical
     texts are counted, not compared.
     """
-    occurrences = {
-        (text, group): k
-        for text in sorted(texts)
-        for group, k in sorted(texts[text].items())
-    }
-    sampled = len(texts) > EXACT
-    pairs = _drawn_pairs(occurrences, rng) if sampled else _all_pairs(occurrences)
+    occurrences: Occurrences = {}
+    for text in sorted(texts):
+        for group, times in sorted(texts[text].items()):
+            occurrences[Entry(text, group)] = times
+    sampled = None
+    if len(texts) > EXACT:
+        sampled = SAMPLED
+        pairs = _drawn_pairs(occurrences, rng)
+    else:
+        pairs = _all_pairs(occurrences)
+    known = _measures()
     figures = {}
     for name in measures:
-        compare = cache(_measures()[name])
-        measured = []
-        for pair in pairs:
-            a, b = pair.first[0], pair.second[0]
-            value = 1.0 if a == b else compare(a, b)
-            if value is not None:
-                measured.append((pair, value))
-        figures[name] = {
-            scope: _summary(occurrences, measured, scope) for scope in SCOPES
-        }
+        compared = _compared(pairs, known[name])
+        figures[name] = {s: _summary(occurrences, compared, s) for s in SCOPES}
     times = sum(occurrences.values())
-    return Likeness(times, len(texts), SAMPLED if sampled else None, figures)
+    return Likeness(times, len(texts), sampled, figures)
 
 
 def _measures() -> dict[str, Measure]:
@@ -192,62 +208,75 @@ def _measures() -> dict[str, Measure]:
     }
 
 
-def _all_pairs(occurrences: dict[Entry, int]) -> list[Pair]:
-    pairs = [
-        Pair(entry, entry, math.comb(k, 2)) for entry, k in occurrences.items() if k > 1
-    ]
-    return pairs + [
-        Pair(a, b, occurrences[a] * occurrences[b])
-        for a, b in combinations(occurrences, 2)
-    ]
+def _all_pairs(occurrences: Occurrences) -> list[Pair]:
+    pairs = []
+    for entry, times in occurrences.items():
+        if times > 1:
+            pairs.append(Pair(entry, entry, comb(times, 2)))
+    for first, second in combinations(occurrences, 2):
+        weight = occurrences[first] * occurrences[second]
+        pairs.append(Pair(first, second, weight))
+    return pairs
 
 
-def _drawn_pairs(occurrences: dict[Entry, int], rng: Random) -> list[Pair]:
+def _drawn_pairs(occurrences: Occurrences, rng: Random) -> list[Pair]:
     """`SAMPLED` pairs of different occurrences, each equally likely."""
     entries, ends = list(occurrences), list(accumulate(occurrences.values()))
+    times = ends[-1]
     drawn: Counter[tuple[Entry, Entry]] = Counter()
     for _ in range(SAMPLED):
-        i = int(rng.random() * ends[-1])
-        j = int(rng.random() * (ends[-1] - 1))
-        j += j >= i
-        first, second = sorted(
-            (entries[bisect_right(ends, i)], entries[bisect_right(ends, j)])
-        )
-        drawn[first, second] += 1
+        i = int(rng.random() * times)
+        j = int(rng.random() * (times - 1))
+        if j >= i:
+            j += 1
+        one, other = entries[bisect_right(ends, i)], entries[bisect_right(ends, j)]
+        drawn[min(one, other), max(one, other)] += 1
     return [Pair(first, second, times) for (first, second), times in drawn.items()]
 
 
+def _compared(pairs: list[Pair], measure: Measure) -> list[Compared]:
+    """Pairs of the same two texts are compared once; what is too short for it is left out."""
+    measure = cache(measure)
+    compared = []
+    for pair in pairs:
+        a, b = pair.first.text, pair.second.text
+        similarity = 1.0 if a == b else measure(a, b)
+        if similarity is not None:
+            compared.append(Compared(pair, similarity))
+    return compared
+
+
 def _summary(
-    occurrences: dict[Entry, int], measured: list[tuple[Pair, float]], scope: str
+    occurrences: Occurrences, compared: list[Compared], scope: str
 ) -> Similarity:
-    chosen = [(pair, value) for pair, value in measured if scope in ("all", pair.scope)]
-    total = sum(pair.weight for pair, _ in chosen)
-    if not total:
+    chosen = [each for each in compared if each.pair.lies(scope)]
+    if not chosen:
         return Similarity(None, None, None, None, None, 0, "no two texts to compare")
-    mean = math.fsum(pair.weight * value for pair, value in chosen) / total
+    weights = [each.pair.weight for each in chosen]
+    values = [each.similarity for each in chosen]
+    mean, total = _mean(values, weights), sum(weights)
     low, high, why = _interval(occurrences, chosen, scope, mean)
-    alike = sum(pair.weight for pair, value in chosen if value >= ALIKE) / total
-    middle = _median([(value, pair.weight) for pair, value in chosen])
-    return Similarity(mean, low, high, middle, alike, total, why)
+    alike = _mean([value >= ALIKE for value in values], weights)
+    return Similarity(mean, low, high, _median(chosen), alike, total, why)
 
 
-def _median(weighted: list[tuple[float, int]]) -> float:
-    weighted = sorted(weighted)
-    half, below = sum(w for _, w in weighted) / 2, 0
-    for index, (value, weight) in enumerate(weighted):
-        below += weight
-        if below > half:
-            return value
-        if below == half:
-            return (value + weighted[index + 1][0]) / 2
-    raise AssertionError("no pair")
+def _mean(values: Sequence[float], weights: Sequence[int]) -> float:
+    return fsum(map(mul, values, weights)) / sum(weights)
+
+
+def _median(compared: list[Compared]) -> float:
+    order = sorted(compared, key=lambda each: each.similarity)
+    ends = list(accumulate(each.pair.weight for each in order))
+    half = ends[-1] / 2
+    middle = bisect_left(ends, half)
+    value = order[middle].similarity
+    if ends[middle] == half:
+        value = (value + order[middle + 1].similarity) / 2
+    return value
 
 
 def _interval(
-    occurrences: dict[Entry, int],
-    chosen: list[tuple[Pair, float]],
-    scope: str,
-    mean: float,
+    occurrences: Occurrences, chosen: list[Compared], scope: str, mean: float
 ) -> tuple[float | None, float | None, str | None]:
     """Jackknife interval of a mean over pairs: each occurrence left out in turn.
 
@@ -255,43 +284,50 @@ def _interval(
     width; then disjoint pairs are independent draws from 0 to 1, which vary at most as successes
     do: Wilson's interval for them.
     """
-    groups: Counter[str] = Counter()
-    for (_, group), k in occurrences.items():
-        groups[group] += k
-    times = groups.total()
-    if times < 3:
+    texts = sum(occurrences.values())
+    if texts < 3:
         return None, None, "fewer than three texts"
-    # Pairs that one occurrence is in, and pairs altogether, drawn or not.
-    degree = {
-        "all": lambda k: times - 1,
-        "within": lambda k: k - 1,
-        "across": lambda k: times - k,
-    }
-    degrees = {entry: degree[scope](groups[entry[1]]) for entry in occurrences}
-    total = sum(k * degrees[entry] for entry, k in occurrences.items()) / 2
-    sums: dict[Entry, float] = defaultdict(float)
-    weights: Counter[Entry] = Counter()
-    for (first, second, weight), value in chosen:
-        for entry in (first, second):
-            sums[entry] += weight * value
-            weights[entry] += weight
-    left_out = [
-        (
-            occurrences[entry],
-            (total * mean - degrees[entry] * sums[entry] / weights[entry])
-            / (total - degrees[entry]),
-        )
-        for entry in sorted(sums)
-        if total > degrees[entry]
-    ]
-    n = sum(count for count, _ in left_out)
+    degrees = _degrees(occurrences, scope)
+    pairs = sum(map(mul, occurrences.values(), degrees.values())) / 2
+    own = _own_means(chosen)
+    times, values = [], []
+    for entry in sorted(own):
+        degree = degrees[entry]
+        if pairs > degree:
+            times.append(occurrences[entry])
+            values.append((pairs * mean - degree * own[entry]) / (pairs - degree))
+    n = sum(times)
     if n < 3:
         return None, None, "too few texts"
-    centre = math.fsum(count * value for count, value in left_out) / n
-    variance = (n - 1) / n * math.fsum(c * (v - centre) ** 2 for c, v in left_out)
-    if variance < 1e-18:
-        pairs = times // 2
-        low, high = wilson_limits(mean * pairs, pairs, critical(0.95))
+    centre = _mean(values, times)
+    variance = (n - 1) * _mean([(value - centre) ** 2 for value in values], times)
+    if variance < LEAST_VARIANCE:
+        disjoint = texts // 2
+        low, high = wilson_limits(mean * disjoint, disjoint, critical(LEVEL))
         return min(low, mean), max(high, mean), SYMMETRIC
-    half = t_quantile(0.975, n - 1) * math.sqrt(variance)
+    half = t_critical(LEVEL, n - 1) * sqrt(variance)
     return max(0.0, mean - half), min(1.0, mean + half), None
+
+
+def _degrees(occurrences: Occurrences, scope: str) -> Occurrences:
+    """How many pairs, drawn or not, one occurrence of each is in."""
+    groups: Counter[str] = Counter()
+    for entry, times in occurrences.items():
+        groups[entry.group] += times
+    degrees = {}
+    for entry in occurrences:
+        within, every = groups[entry.group] - 1, groups.total() - 1
+        of_scope = {"all": every, "within": within, "across": every - within}
+        degrees[entry] = of_scope[scope]
+    return degrees
+
+
+def _own_means(chosen: list[Compared]) -> dict[Entry, float]:
+    """The mean similarity of the pairs that an entry is in."""
+    sums: dict[Entry, float] = defaultdict(float)
+    weights: Counter[Entry] = Counter()
+    for (first, second, weight), similarity in chosen:
+        for entry in (first, second):
+            sums[entry] += weight * similarity
+            weights[entry] += weight
+    return {entry: total / weights[entry] for entry, total in sums.items()}

@@ -55,9 +55,11 @@ IDLE = 1e-4  # and is tried where it seems to cost no more than this
 
 
 class Patterns(NamedTuple):
+    """Rows alike in every covariate: `k` of their `n` outcomes are 1."""
+
     x: list[tuple[float, ...]]
-    k: list[int]
-    n: list[int]
+    k: Vector
+    n: Vector
 
 
 class Curve(NamedTuple):
@@ -69,7 +71,7 @@ class Curve(NamedTuple):
     weights: list[float]
 
 
-def curve(predictors: Vector, k: Sequence[int], n: Sequence[int]) -> Curve:
+def curve(predictors: Vector, k: Vector, n: Vector) -> Curve:
     """A chance is (1 + tanh(η/2))/2; a term of the log-likelihood k·η - n·ln(1 + e^η)."""
     logs, chances, residuals, weights = [], [], [], []
     for eta, ones, trials in zip(predictors, k, n, strict=True):

@@ -1,14 +1,14 @@
 """Logistic regression with crossed or nested random intercepts, and likelihood-ratio tests."""
 
-import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import product
+from itertools import chain, product
+from math import isfinite, prod
 from typing import Any, NamedTuple
 
 from . import logistic
 from .distributions import chi2_sf, critical, normal_cdf
-from .logistic import Patterns, dependent, dot
+from .logistic import Optimum, Patterns, dependent, dot
 from .results import Coefficient, LikelihoodRatio, MixedFit
 
 INTERCEPT = "(Intercept)"
@@ -19,11 +19,12 @@ LAPLACE = (
     "SD above 3 in logits ({}): the Laplace approximation is known to be off there"
 )
 NO_OPTIMUM = "no optimum found: the likelihood is flat or rises without end"
+NO_ERRORS = "no standard errors: the log-likelihood is not curved enough"
 
 Row = dict[str, Any]
-Coding = dict[
-    Any, list[tuple[str, float]]
-]  # value of a column → names and numbers of its dummies
+Covariates = tuple[float, ...]  # of a row: 1 for the intercept, then a number a term
+# Value of a column → names and numbers of its dummies.
+Coding = dict[Any, list[tuple[str, float]]]
 
 
 def fit_mixed_logit(
@@ -51,11 +52,10 @@ def fit_mixed_logit(
     names, x = _design(rows, fixed)
     if len(set(y)) == 1:
         return _without(names, groups, len(rows), f"every {outcome} is {y[0]}")
-    single = next((name for name in random if groups[name] == 1), None)
-    if single:
-        return _without(
-            names, groups, len(rows), f"random: every row has the same {single!r}"
-        )
+    for name in random:
+        if groups[name] == 1:
+            why = f"random: every row has the same {name!r}"
+            return _without(names, groups, len(rows), why)
     cells = _cells(x, list(levels.values()), y)
     patterns = _patterns(cells)
     idle = dependent(logistic.cross_products(patterns.x, patterns.n))
@@ -65,21 +65,15 @@ def fit_mixed_logit(
     direction = logistic.separating_direction(patterns)
     if direction:
         described = logistic.fit_fixed(patterns, firth=True)
-        slopes = dict(zip(names, direction, strict=True))
-        why = f"separation: {_separated(rows, x, y, outcome, fixed, slopes)}; {FIRTH}"
+        told = _separated(rows, x, y, outcome, fixed, names, direction)
+        why = f"separation: {told}; {FIRTH}"
         return _without(names, groups, len(rows), why, described.beta)
-    ordinary = logistic.fit_fixed(patterns)
-    if not ordinary.converged:
+    best = logistic.fit_fixed(patterns)
+    if best.converged and random:
+        best = logistic.fit_intercepts(logistic.Laplace(*cells), best.beta)
+    if not best.converged:
         return _without(names, groups, len(rows), NO_OPTIMUM)
-    if not random:
-        errors = ordinary.errors
-        coefficients = [
-            _tested(*each) for each in zip(names, ordinary.beta, errors, strict=True)
-        ]
-        return MixedFit(
-            coefficients, {}, ordinary.log_likelihood, len(rows), {}, False, True
-        )
-    return _mixed(names, cells, ordinary.beta, groups, len(rows))
+    return _fitted(names, groups, len(rows), best)
 
 
 def likelihood_ratio(fit: MixedFit, reduced: MixedFit) -> LikelihoodRatio:
@@ -90,16 +84,15 @@ def likelihood_ratio(fit: MixedFit, reduced: MixedFit) -> LikelihoodRatio:
     """
     df = _parameters(fit) - _parameters(reduced)
     if fit.rows != reduced.rows:
-        raise ValueError(
-            f"reduced: fitted to {reduced.rows} rows, the other model to {fit.rows}"
-        )
+        told = f"fitted to {reduced.rows} rows, the other model to {fit.rows}"
+        raise ValueError(f"reduced: {told}")
     if df < 1:
-        raise ValueError(
-            f"reduced: has {-df} more parameters than the model it should be part of"
-        )
+        told = f"has {-df} more parameters than the model it should be part of"
+        raise ValueError(f"reduced: {told}")
     if fit.log_likelihood is None or reduced.log_likelihood is None:
         return LikelihoodRatio(None, df, None)
-    chi2 = max(0.0, 2 * (fit.log_likelihood - reduced.log_likelihood))
+    gained = fit.log_likelihood - reduced.log_likelihood
+    chi2 = max(0.0, 2 * gained)
     return LikelihoodRatio(chi2, df, chi2_sf(chi2, df))
 
 
@@ -107,40 +100,37 @@ def _parameters(fit: MixedFit) -> int:
     return len(fit.coefficients) + len(fit.random_sd)
 
 
-def _mixed(
-    names: list[str],
-    cells: "Cells",
-    beta: list[float],
-    groups: dict[str, int],
-    rows: int,
+# --- results ---
+
+
+def _fitted(
+    names: list[str], groups: dict[str, int], rows: int, best: Optimum
 ) -> MixedFit:
-    best = logistic.fit_intercepts(logistic.Laplace(*cells), beta)
-    if not best.converged:
-        return _without(names, groups, rows, NO_OPTIMUM)
-    sds = dict(zip(groups, best.sigma, strict=True))
-    errors = best.errors or [None] * len(names)
-    coefficients = [
-        _tested(*each) for each in zip(names, best.beta, errors, strict=True)
-    ]
-    singular = any(sd < logistic.SINGULAR for sd in sds.values())
-    why = (
-        None
-        if best.errors
-        else "no standard errors: the log-likelihood is not curved enough"
-    )
-    wide = [f"{name} {sd:.1f}" for name, sd in sds.items() if sd > FAR]
+    sds: dict[str, float | None] = dict(zip(groups, best.sigma, strict=True))
+    singular = any(sd < logistic.SINGULAR for sd in best.sigma)
+    wide = []
+    for name, sd in zip(groups, best.sigma, strict=True):
+        if sd > FAR:
+            wide.append(f"{name} {sd:.1f}")
     note = LAPLACE.format(", ".join(wide)) if wide else None
+    why = None
+    coefficients = list(map(_tested, names, best.beta, best.errors or []))
+    if best.errors is None:
+        why = NO_ERRORS
+        coefficients = list(map(_untested, names, best.beta))
     return MixedFit(
         coefficients, sds, best.log_likelihood, rows, groups, singular, True, why, note
     )
 
 
-def _tested(name: str, estimate: float, se: float | None) -> Coefficient:
-    if se is None:
-        return Coefficient(name, estimate, None, None, None, None, None)
+def _tested(name: str, estimate: float, se: float) -> Coefficient:
     z, half = estimate / se, critical(LEVEL) * se
     p = 2 * normal_cdf(-abs(z))
     return Coefficient(name, estimate, se, z, p, estimate - half, estimate + half)
+
+
+def _untested(name: str, estimate: float | None) -> Coefficient:
+    return Coefficient(name, estimate, None, None, None, None, None)
 
 
 def _without(
@@ -148,24 +138,26 @@ def _without(
     groups: dict[str, int],
     rows: int,
     why: str,
-    estimates: list[float] | None = None,
+    estimates: Sequence[float | None] = (),
 ) -> MixedFit:
-    blank = (None,) * 5
-    pairs = zip(names, estimates or [None] * len(names), strict=True)
-    coefficients = [Coefficient(name, estimate, *blank) for name, estimate in pairs]
-    return MixedFit(
-        coefficients, dict.fromkeys(groups), None, rows, groups, None, False, why
-    )
+    """No fit; with `estimates` a description."""
+    if not estimates:
+        estimates = [None] * len(names)
+    coefficients = list(map(_untested, names, estimates))
+    sds: dict[str, float | None] = dict.fromkeys(groups)
+    return MixedFit(coefficients, sds, None, rows, groups, None, False, why)
+
+
+# --- what callers hand in ---
 
 
 def _names(names: Sequence[str], role: str) -> list[str]:
     if isinstance(names, str):
         raise ValueError(f"{role}: a list of names is needed, not the string {names!r}")
-    names = list(names)
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise ValueError(f"{role}: {twice[0]!r} stands there twice")
-    return names
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ValueError(f"{role}: {name!r} stands there twice")
+    return list(names)
 
 
 def _value(row: Row, index: int, name: str) -> Any:
@@ -173,7 +165,8 @@ def _value(row: Row, index: int, name: str) -> Any:
         value = row[name]
     except (KeyError, TypeError):
         raise ValueError(f"rows[{index}]: no column {name!r}") from None
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+    endless = isinstance(value, float) and not isfinite(value)
+    if value is None or endless:
         raise ValueError(f"rows[{index}]: {name!r} is {value!r}")
     return value
 
@@ -189,150 +182,161 @@ def _levels(rows: list[Row], name: str) -> list[int]:
     """The group of each row, numbered in an order that does not depend on the rows'."""
     values: list[Hashable] = [_value(row, i, name) for i, row in enumerate(rows)]
     try:
-        number = {value: i for i, value in enumerate(sorted(set(values), key=repr))}
+        order = sorted(set(values), key=repr)
     except TypeError:
-        raise ValueError(
-            f"random: the values of {name!r} can't be told apart as labels"
-        ) from None
+        told = f"the values of {name!r} can't be told apart as labels"
+        raise ValueError(f"random: {told}") from None
+    number = {value: i for i, value in enumerate(order)}
     return [number[value] for value in values]
+
+
+# --- coding ---
 
 
 def _coding(rows: list[Row], name: str) -> Coding:
     values = [_value(row, i, name) for i, row in enumerate(rows)]
-    strings = [isinstance(value, str) for value in values]
-    if all(strings):
-        reference, *others = sorted(set(values))
-        coding = {
-            value: [(f"{name}[{o}]", float(value == o)) for o in others]
-            for value in others
-        }
-        return coding | {reference: [(f"{name}[{o}]", 0.0) for o in others]}
+    if all(isinstance(value, str) for value in values):
+        return _dummies(name, sorted(set(values)))
     for i, value in enumerate(values):
         if not isinstance(value, (bool, int, float)):
-            kind = (
-                "is a string in some rows only"
-                if any(strings)
-                else f"is {value!r}, no number"
-            )
-            raise ValueError(f"rows[{i}]: {name!r} {kind}")
+            raise ValueError(f"rows[{i}]: {name!r} {_no_number(value, values)}")
     return {value: [(name, float(value))] for value in values}
 
 
-def _design(
-    rows: list[Row], fixed: list[str]
-) -> tuple[list[str], list[tuple[float, ...]]]:
+def _dummies(name: str, labels: list[str]) -> Coding:
+    """One for each label but the first, the reference."""
+    coding: Coding = {}
+    for label in labels:
+        coding[label] = [(f"{name}[{o}]", float(label == o)) for o in labels[1:]]
+    return coding
+
+
+def _no_number(value: Any, values: list[Any]) -> str:
+    if any(isinstance(other, str) for other in values):
+        return "is a string in some rows only"
+    return f"is {value!r}, no number"
+
+
+def _design(rows: list[Row], fixed: list[str]) -> tuple[list[str], list[Covariates]]:
     """Names of the coefficients, and one row of numbers for each row of the data."""
     terms = [term.split(":") for term in fixed]
     for term in terms:
-        _known(term, fixed, rows[0])
-    columns = list(dict.fromkeys(column for term in terms for column in term))
+        _check_columns(term, rows[0])
+    columns = list(dict.fromkeys(chain(*terms)))
     codings = {column: _coding(rows, column) for column in columns}
     for term in terms:
-        _whole(term, fixed, codings)
-    names, seen, x = [INTERCEPT], {}, []
+        _check_main_effects(term, fixed, codings)
+    coded: dict[tuple[Any, ...], Covariates] = {}
+    names, x = [INTERCEPT], []
     for row in rows:
         key = tuple([row[column] for column in columns])
-        if key not in seen:
-            coded = {
-                c: codings[c][value] for c, value in zip(columns, key, strict=True)
-            }
-            pairs = [
-                _product(parts)
-                for t in terms
-                for parts in product(*(coded[c] for c in t))
-            ]
-            names = [INTERCEPT, *(name for name, _ in pairs)]
-            seen[key] = (1.0, *(value for _, value in pairs))
-        x.append(seen[key])
+        if key not in coded:
+            pairs = _coded(row, terms, codings)
+            names = [name for name, _ in pairs]
+            coded[key] = tuple([value for _, value in pairs])
+        x.append(coded[key])
     return names, x
 
 
-def _product(parts: tuple[tuple[str, float], ...]) -> tuple[str, float]:
-    return ":".join(name for name, _ in parts), math.prod(value for _, value in parts)
+def _coded(
+    row: Row, terms: list[list[str]], codings: dict[str, Coding]
+) -> list[tuple[str, float]]:
+    """Name and number of each covariate of a row."""
+    pairs = [(INTERCEPT, 1.0)]
+    for term in terms:
+        dummies = [codings[column][row[column]] for column in term]
+        for parts in product(*dummies):
+            names, values = zip(*parts, strict=True)
+            pairs.append((":".join(names), prod(values)))
+    return pairs
 
 
-def _known(term: list[str], fixed: list[str], row: Row) -> None:
+def _check_columns(term: list[str], row: Row) -> None:
     for column in term:
         if column not in row:
-            raise ValueError(
-                f"fixed: {':'.join(term)!r} names no column of the rows: {column!r}"
-            )
+            told = f"{':'.join(term)!r} names no column of the rows: {column!r}"
+            raise ValueError(f"fixed: {told}")
     if len(set(term)) < len(term):
         raise ValueError(f"fixed: {':'.join(term)!r} names a column twice")
 
 
-def _whole(term: list[str], fixed: list[str], codings: dict[str, Coding]) -> None:
+def _check_main_effects(
+    term: list[str], fixed: list[str], codings: dict[str, Coding]
+) -> None:
     """An interaction of a string column needs its main effects: its dummies depend on them."""
-    for column in term if len(term) > 1 else []:
-        labels = any(isinstance(value, str) for value in codings[column])
-        missing = next((c for c in term if c not in fixed), None)
-        if labels and missing:
-            raise ValueError(
-                f"fixed: {':'.join(term)!r} needs {missing!r} as a term too"
-            )
+    missing = [column for column in term if column not in fixed]
+    values = set().union(*[codings[column] for column in term])
+    labels = any(isinstance(value, str) for value in values)
+    if len(term) > 1 and labels and missing:
+        told = f"{':'.join(term)!r} needs {missing[0]!r} as a term too"
+        raise ValueError(f"fixed: {told}")
 
 
 class Cells(NamedTuple):
     """Rows alike in covariates and groups, counted; `x` holds the covariate patterns, sorted."""
 
-    x: list[tuple[float, ...]]
+    x: list[Covariates]
     pattern: list[int]
     levels: list[list[int]]
     k: list[int]
     n: list[int]
 
 
-def _cells(x: list[tuple[float, ...]], levels: list[list[int]], y: list[int]) -> Cells:
+def _cells(x: list[Covariates], levels: list[list[int]], y: list[int]) -> Cells:
     patterns = sorted(set(x))
     number = {row: i for i, row in enumerate(patterns)}
-    keys = list(zip((number[row] for row in x), *levels, strict=True))
-    n = Counter(keys)
-    k = Counter(key for key, outcome in zip(keys, y, strict=True) if outcome)
+    places = [number[row] for row in x]
+    k: Counter[tuple[int, ...]] = Counter()
+    n: Counter[tuple[int, ...]] = Counter()
+    for key, outcome in zip(zip(places, *levels, strict=True), y, strict=True):
+        k[key] += outcome
+        n[key] += 1
     order = sorted(n)
-    pattern, *places = map(list, zip(*order, strict=True))
+    pattern, *groups = map(list, zip(*order, strict=True))
     return Cells(
-        patterns, pattern, places, [k[key] for key in order], [n[key] for key in order]
+        patterns, pattern, groups, [k[c] for c in order], [n[c] for c in order]
     )
 
 
 def _patterns(cells: Cells) -> Patterns:
-    k, n = [0] * len(cells.x), [0] * len(cells.x)
-    for i, ones, trials in zip(cells.pattern, cells.k, cells.n, strict=True):
-        k[i] += ones
-        n[i] += trials
+    size = len(cells.x)
+    k = logistic.totals(cells.pattern, size, cells.k)
+    n = logistic.totals(cells.pattern, size, cells.n)
     return Patterns(cells.x, k, n)
+
+
+# --- separation in words ---
 
 
 def _separated(
     rows: list[Row],
-    x: list[tuple[float, ...]],
+    x: list[Covariates],
     y: list[int],
     outcome: str,
     fixed: list[str],
-    slopes: dict[str, float],
+    names: list[str],
+    direction: list[float],
 ) -> str:
     """Which rows are told apart: the largest cell of a term that lies among them, in words."""
-    direction = list(slopes.values())
     least = 1e-7 * max(map(abs, direction))
-    apart = {row: abs(dot(row, direction)) > least for row in set(x)}
+    apart = [abs(dot(row, direction)) > least for row in x]
     largest, sentence = 1, ""
     for term in sorted((t.split(":") for t in fixed), key=len):
-        members: dict[tuple, list[int]] = {}
+        members: dict[tuple[Any, ...], list[int]] = {}
         for i, row in enumerate(rows):
-            members.setdefault(tuple(row[column] for column in term), []).append(i)
+            values = tuple([row[column] for column in term])
+            members.setdefault(values, []).append(i)
         for values, within in sorted(members.items(), key=repr):
             ones = {y[i] for i in within}
-            if (
-                len(within) > largest
-                and len(ones) == 1
-                and all(apart[x[i]] for i in within)
-            ):
+            pure = len(ones) == 1 and all(apart[i] for i in within)
+            if pure and len(within) > largest:
                 largest = len(within)
-                cell = ", ".join(
-                    f"{c} = {v}" for c, v in zip(term, values, strict=True)
-                )
-                sentence = (
-                    f"{outcome} is {ones.pop()} in all {largest} rows with {cell}"
-                )
-    involved = [name for name, slope in slopes.items() if abs(slope) > least]
-    return sentence or f"{outcome} 0 and 1 are told apart by {', '.join(involved)}"
+                pairs = zip(term, values, strict=True)
+                cell = ", ".join(f"{column} = {value}" for column, value in pairs)
+                told = f"{ones.pop()} in all {largest} rows with {cell}"
+                sentence = f"{outcome} is {told}"
+    if sentence:
+        return sentence
+    slopes = zip(names, direction, strict=True)
+    involved = [name for name, slope in slopes if abs(slope) > least]
+    return f"{outcome} 0 and 1 are told apart by {', '.join(involved)}"

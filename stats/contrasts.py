@@ -8,18 +8,19 @@ What decides over several contrasts stands below.
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from .distributions import normal_quantile, t_quantile
 from .intervals import wilson_limits
 from .results import Bounds, Count, UnitContrast, check_level, check_proportion
 
 Cell = Hashable
-Pair = tuple[Hashable, Hashable]  # bulletin, wording
+Unit = Hashable  # a bulletin, or a wording
+Pair = tuple[Unit, Unit]  # bulletin, wording
 Tally = dict[Pair, dict[Cell, Count]]
 Weights = Mapping[Cell, float]
-# The counts of each weighted cell, by pair or unit.
-Blocks = Mapping[Hashable, list[Count]]
+Blocks = Mapping[Pair, list[Count]]  # the counts of each weighted cell
+Key = TypeVar("Key", bound=Hashable)  # a pair or a unit
 
 BULLETIN, WORDING = 0, 1  # of a pair
 NO_UNIT = "no bulletin has an outcome in every cell"
@@ -36,7 +37,7 @@ def tally(rows: Iterable[tuple[Pair, Cell, float | None]]) -> Tally:
     A sum is a whole number exactly where every outcome is 0 or 1. ValueError for an outcome that
     is not from 0 to 1.
     """
-    outcomes: dict[Pair, dict[Cell, list]] = {}
+    outcomes: dict[Pair, dict[Cell, list[float | None]]] = {}
     for pair, cell, outcome in rows:
         outcomes.setdefault(pair, {}).setdefault(cell, []).append(outcome)
     counts: Tally = {}
@@ -115,41 +116,45 @@ def _of_what_was_read(counts: Tally, weights: Weights, level: float) -> UnitCont
     used = {pair: cells for pair, cells in blocks.items() if pair[0] in by_bulletin}
     by_wording = _values(_totals(used, WORDING), weights)
     units = len(by_bulletin)
-    value = low = high = se = df = limit_by = why = None
-    if not units:
-        why = NO_UNIT
-    else:
-        value = _rounded(math.fsum(by_bulletin.values()) / units)
+    result = UnitContrast(
+        value=None,
+        low=None,
+        high=None,
+        se=None,
+        df=None,
+        level=level,
+        limit_by=None,
+        units=units,
+        wordings=len(by_wording),
+        by_bulletin=by_bulletin,
+        by_wording=by_wording,
+        bounds=Bounds(None, None),
+    )
+    if units == 0:
+        return result._replace(why=NO_UNIT)
+    value = _rounded(math.fsum(by_bulletin.values()) / units)
     if units == 1:
-        why = SINGLE_UNIT
-    if units > 1:
-        spread = _over_units(used, by_bulletin, by_wording, weights, level)
-        se, df = spread.se, spread.df
-        pooled = [totals[unit] for unit in by_bulletin]
-        low, high, limit_by = _limits(value, spread, weights, pooled, level)
-    return UnitContrast(
-        value,
-        low,
-        high,
-        se,
-        df,
-        level,
-        limit_by,
-        units,
-        len(by_wording),
-        by_bulletin,
-        by_wording,
-        Bounds(low, high),
-        why,
+        return result._replace(value=value, why=SINGLE_UNIT)
+    spread = _over_units(used, by_bulletin, by_wording, weights, level)
+    pooled = [totals[unit] for unit in by_bulletin]
+    low, high, limit_by = _limits(value, spread, weights, pooled, level)
+    return result._replace(
+        value=value,
+        low=low,
+        high=high,
+        se=spread.se,
+        df=spread.df,
+        limit_by=limit_by,
+        bounds=Bounds(low, high),
     )
 
 
 # --- values by unit ------------------------------------------------------------------------------
 
 
-def _totals(blocks: Blocks, part: int) -> dict[Hashable, list[Count]]:
+def _totals(blocks: Blocks, part: int) -> dict[Unit, list[Count]]:
     """The counts of each bulletin, or wording."""
-    groups: dict[Hashable, list[list[Count]]] = {}
+    groups: dict[Unit, list[list[Count]]] = {}
     for pair, cells in blocks.items():
         groups.setdefault(pair[part], []).append(cells)
     totals = {}
@@ -163,12 +168,13 @@ def _total(counts: Sequence[Count]) -> Count:
     return Count(math.fsum(k), sum(n), sum(missing))
 
 
-def _values(blocks: Blocks, weights: Weights) -> dict[Hashable, float]:
+def _values(blocks: Mapping[Key, list[Count]], weights: Weights) -> dict[Key, float]:
     """The contrast in each unit that has a readable outcome in every cell."""
-    values, parts = {}, list(weights.values())
+    values: dict[Key, float] = {}
     for unit, cells in blocks.items():
-        terms = [w * k / n for w, (k, n, _) in zip(parts, cells, strict=True) if n]
-        if len(terms) == len(parts):
+        if all(count.n for count in cells):
+            pairs = zip(weights.values(), cells, strict=True)
+            terms = [weight * count.k / count.n for weight, count in pairs]
             values[unit] = _rounded(math.fsum(terms))
     return values
 
@@ -192,8 +198,8 @@ class Spread(NamedTuple):
 
 def _over_units(
     used: Blocks,
-    by_bulletin: Mapping[Hashable, float],
-    by_wording: Mapping[Hashable, float],
+    by_bulletin: Mapping[Unit, float],
+    by_wording: Mapping[Unit, float],
     weights: Weights,
     level: float,
 ) -> Spread:
@@ -252,7 +258,7 @@ def _crossed(by_block: Mapping[Pair, float], level: float) -> Spread | None:
 
 def _groups(by_block: Mapping[Pair, float], part: int) -> list[list[int]]:
     """The numbers of the blocks of each bulletin, or wording."""
-    groups: dict[Hashable, list[int]] = {}
+    groups: dict[Unit, list[int]] = {}
     for number, pair in enumerate(by_block):
         groups.setdefault(pair[part], []).append(number)
     return list(groups.values())

@@ -84,11 +84,13 @@ def likelihood_ratio(fit: MixedFit, reduced: MixedFit) -> LikelihoodRatio:
     """
     df = _parameters(fit) - _parameters(reduced)
     if fit.rows != reduced.rows:
-        told = f"fitted to {reduced.rows} rows, the other model to {fit.rows}"
-        raise ValueError(f"reduced: {told}")
+        raise ValueError(
+            f"reduced: fitted to {reduced.rows} rows, the other model to {fit.rows}"
+        )
     if df < 1:
-        told = f"has {-df} more parameters than the model it should be part of"
-        raise ValueError(f"reduced: {told}")
+        raise ValueError(
+            f"reduced: has {-df} more parameters than the model it should be part of"
+        )
     if fit.log_likelihood is None or reduced.log_likelihood is None:
         return LikelihoodRatio(None, df, None)
     gained = fit.log_likelihood - reduced.log_likelihood
@@ -184,8 +186,9 @@ def _levels(rows: list[Row], name: str) -> list[int]:
     try:
         order = sorted(set(values), key=repr)
     except TypeError:
-        told = f"the values of {name!r} can't be told apart as labels"
-        raise ValueError(f"random: {told}") from None
+        raise ValueError(
+            f"random: the values of {name!r} can't be told apart as labels"
+        ) from None
     number = {value: i for i, value in enumerate(order)}
     return [number[value] for value in values]
 
@@ -254,8 +257,9 @@ def _coded(
 def _check_columns(term: list[str], row: Row) -> None:
     for column in term:
         if column not in row:
-            told = f"{':'.join(term)!r} names no column of the rows: {column!r}"
-            raise ValueError(f"fixed: {told}")
+            raise ValueError(
+                f"fixed: {':'.join(term)!r} names no column of the rows: {column!r}"
+            )
     if len(set(term)) < len(term):
         raise ValueError(f"fixed: {':'.join(term)!r} names a column twice")
 
@@ -268,8 +272,9 @@ def _check_main_effects(
     values = set().union(*[codings[column] for column in term])
     labels = any(isinstance(value, str) for value in values)
     if len(term) > 1 and labels and missing:
-        told = f"{':'.join(term)!r} needs {missing[0]!r} as a term too"
-        raise ValueError(f"fixed: {told}")
+        raise ValueError(
+            f"fixed: {':'.join(term)!r} needs {missing[0]!r} as a term too"
+        )
 
 
 class Cells(NamedTuple):

@@ -141,8 +141,9 @@ def _scheme(
 ) -> Scheme:
     if not isinstance(statistic, str):
         if len(samples) not in (1, 2):
-            told = f"not of {len(samples)}"
-            raise ValueError(f"samples: a tuple of one or two sequences, {told}")
+            raise ValueError(
+                f"samples: a tuple of one or two sequences, not of {len(samples)}"
+            )
         groups = [list(sample) for sample in samples]
         return _of_clusters(groups, statistic, clusters)
     check_choice(statistic, NAMED, "statistic")
@@ -186,8 +187,9 @@ def _of_clusters(
     if clusters is None or not all(groups):
         return Scheme(groups, statistic)
     if len(clusters) != len(groups):
-        told = f"{len(clusters)} sequences of labels beside {len(groups)} samples"
-        raise ValueError(f"clusters: {told}")
+        raise ValueError(
+            f"clusters: {len(clusters)} lists of labels beside {len(groups)} samples"
+        )
     members: dict[Hashable, list[list[Any]]] = {}
     for place, (group, labels) in enumerate(zip(groups, clusters, strict=True)):
         if len(labels) != len(group):
@@ -406,8 +408,9 @@ def sign_flip_test(
         p = min(1.0, 2 * share) if both else share
         return Permutation(statistic, p, None, True)
     if exact:
-        told = f"{len(sizes)} differences without a common unit are too many"
-        raise ValueError(f"exact: {told}")
+        raise ValueError(
+            f"exact: {len(sizes)} differences without a common unit are too many"
+        )
     rng, n, extreme = stream_of(rng), len(sizes), 0
     for _ in range(resamples):
         signs = rng.choices((1, -1), k=n)
@@ -515,8 +518,9 @@ def permutation_test(
         if p is not None:
             return Permutation(statistic, p, None, True)
     if exact:
-        told = f"{_assignments(blocks)} assignments are too many to enumerate"
-        raise ValueError(f"exact: {told}")
+        raise ValueError(
+            f"exact: {_assignments(blocks)} assignments are too many to enumerate"
+        )
     rng, extreme = stream_of(rng), 0
     for _ in range(resamples):
         total = 0
@@ -537,8 +541,9 @@ def _blocks(
 ) -> list[Block]:
     for labels, size, name in zip(strata, sizes, "xy", strict=True):
         if len(labels) != size:
-            told = f"{len(labels)} labels beside {size} values of {name}"
-            raise ValueError(f"strata: {told}")
+            raise ValueError(
+                f"strata: {len(labels)} labels beside {size} values of {name}"
+            )
     members: dict[Hashable, list[int]] = {}
     for label, value in zip(chain(*strata), whole, strict=True):
         members.setdefault(label, []).append(value)

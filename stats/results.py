@@ -6,7 +6,7 @@ Python 3.12 on.
 """
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from random import Random
 from typing import NamedTuple
 
@@ -225,7 +225,7 @@ def constant(values: Sequence[float]) -> bool:
     return min(values) == max(values)
 
 
-def too_few(groups: Sequence[Sequence]) -> str | None:
+def too_few(groups: Sequence[Sized]) -> str | None:
     """Why a variance can't be had from these groups, or None where it can."""
     if any(len(group) == 0 for group in groups):
         return "a group is empty"

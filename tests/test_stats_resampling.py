@@ -2,73 +2,80 @@
 
 import math
 import random
-from bisect import bisect_left
-from collections import Counter
 from fractions import Fraction
-from itertools import accumulate, combinations, product
+from itertools import combinations, product
+from statistics import fmean
 
 import pytest
 
 import stats
 
 RNG = random.Random(8)
-REALS = [RNG.gauss(0, 1) for _ in range(30)], [RNG.gauss(0.7, 1) for _ in range(25)]
+X = [RNG.gauss(0, 1) for _ in range(30)]
+Y = [RNG.gauss(0.7, 1) for _ in range(25)]
 ALTERNATIVES = ["two-sided", "greater", "less"]
 PAIRS = (range(6), range(6))
-UNITS = [(1, 0), (1e-12, 0), (1e9, 0), (1, 1e8), (1 / 3, -7), (0.01, 5)]
+
+
+def decimals(values):
+    return [Fraction(str(value)) for value in values]
 
 
 def share_as_extreme(totals, observed, centre, alternative):
-    beyond = {
-        "two-sided": lambda total: abs(total - centre) >= abs(observed - centre),
-        "greater": lambda total: total >= observed,
-        "less": lambda total: total <= observed,
-    }
-    return sum(map(beyond[alternative], totals)) / len(totals)
+    if alternative == "greater":
+        extreme = [total >= observed for total in totals]
+    elif alternative == "less":
+        extreme = [total <= observed for total in totals]
+    else:
+        distance = abs(observed - centre)
+        extreme = [abs(total - centre) >= distance for total in totals]
+    return sum(extreme) / len(totals)
 
 
 def permuted_p(x, y, strata, alternative):
     """Every assignment within blocks, in fractions of the decimals."""
     blocks = {}
-    for group, labels in zip(
-        (x, y), strata or ([0] * len(x), [0] * len(y)), strict=True
-    ):
-        for value, label in zip(group, labels, strict=True):
-            blocks.setdefault(label, ([], []))[group is y].append(Fraction(str(value)))
-    sums = [
-        [sum(drawn) for drawn in combinations(a + b, len(a))]
-        for a, b in blocks.values()
-    ]
-    centre = sum(Fraction(len(a)) * sum(a + b) / len(a + b) for a, b in blocks.values())
-    return share_as_extreme(
-        [sum(parts) for parts in product(*sums)],
-        sum(sum(a) for a, _ in blocks.values()),
-        centre,
-        alternative,
-    )
+    for side, (group, labels) in enumerate(zip((x, y), strata, strict=True)):
+        for value, label in zip(decimals(group), labels, strict=True):
+            blocks.setdefault(label, ([], []))[side].append(value)
+    totals, centre = [0], 0
+    for of_x, of_y in blocks.values():
+        values = of_x + of_y
+        here = [sum(drawn) for drawn in combinations(values, len(of_x))]
+        totals = [a + b for a, b in product(totals, here)]
+        centre += len(of_x) * sum(values) / len(values)
+    return share_as_extreme(totals, sum(decimals(x)), centre, alternative)
+
+
+UNITS = [(1, 0), (1e-12, 0), (1e9, 0), (1, 1e8), (1 / 3, -7), (0.01, 5)]
+ASSIGNED = [
+    ([1] * 6, [0] * 6, None),
+    ([1] * 6, [0] * 6, PAIRS),
+    ([1, 2, 4, 8, 5], [3, 9, 27, 2], None),
+    ([2.5, 2.5, 1.5, 2.5], [1.5, 1.5, 2.5, 1.5], None),
+    ([0.1, 0.2], [0.3, 0.0], None),
+    ([5, 6, 7, 9], [1, 2, 3, 4], None),
+    (
+        [0.3, -1.7, 2.25, 0.8, 1.1, -0.4],
+        [1.9, 0.35, -2.2, 0.6, 3.1],
+        ("aabbab", "babba"),
+    ),
+    ([0, 1, 1, 0, 1], [0, 0, 1], ("aabbc", "abc")),
+    ([0], [1, 1, 0, 0, 0, 0, 0, 0], None),
+]
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
-@pytest.mark.parametrize(
-    ("x", "y", "strata"),
-    [
-        ([1] * 6, [0] * 6, None),
-        ([1] * 6, [0] * 6, PAIRS),
-        ([1, 2, 4, 8, 5], [3, 9, 27, 2], None),
-        ([2.5, 2.5, 1.5, 2.5], [1.5, 1.5, 2.5, 1.5], None),
-        ([0.1, 0.2], [0.3, 0.0], None),
-        ([5, 6, 7, 9], [1, 2, 3, 4], None),
-        (REALS[0][:6], REALS[1][:5], ("aabbab", "babba")),
-        ([0, 1, 1, 0, 1], [0, 0, 1], ("aabbc", "abc")),
-        ([0], [1, 1, 0, 0, 0, 0, 0, 0], None),
-    ],
-)
+@pytest.mark.parametrize(("x", "y", "strata"), ASSIGNED)
 def test_permutations_are_counted_whatever_unit_and_origin(x, y, strata, alternative):
-    expected = permuted_p(x, y, strata, alternative)
+    single = "a" * len(x), "a" * len(y)
+    expected = permuted_p(x, y, strata or single, alternative)
     for unit, shift in UNITS:
-        moved = [v * unit + shift for v in x], [v * unit + shift for v in y]
-        result = stats.permutation_test(*moved, alternative, strata)
-        assert result.exact and 1 >= result.p == pytest.approx(expected, rel=1e-12)
+        moved_x = [value * unit + shift for value in x]
+        moved_y = [value * unit + shift for value in y]
+        result = stats.permutation_test(moved_x, moved_y, alternative, strata)
+        assert result.exact and result.p <= 1
+        assert result.p == pytest.approx(expected, rel=1e-12)
 
 
 def test_every_assignment_is_counted_up_to_the_number_of_resamples():
@@ -78,158 +85,189 @@ def test_every_assignment_is_counted_up_to_the_number_of_resamples():
     assert stats.permutation_test(x, y, exact=True, resamples=69).exact
 
 
-@pytest.mark.parametrize("alternative", ALTERNATIVES)
-@pytest.mark.parametrize(
-    ("test", "data"),
-    [
-        (stats.permutation_test, {"x": REALS[0][:8], "y": REALS[1][:9]}),
-        (stats.permutation_test, {"x": [1] * 6, "y": [0] * 6, "strata": PAIRS}),
-        (stats.sign_flip_test, {"differences": REALS[0][:8]}),
-        (stats.sign_flip_test, {"differences": [1, -1, 2, 1, 1, 3, -2, 1]}),
-    ],
-)
-def test_monte_carlo_approaches_the_exact_p(test, data, alternative):
-    p = test(**data, alternative=alternative).p
-    sampled = test(
-        **data, alternative=alternative, exact=False, resamples=20_000, rng=3
-    )
-    assert not sampled.exact and sampled.resamples == 20_000
-    assert abs(sampled.p - p) < 4 * (p * (1 - p) / 20_000) ** 0.5 + 1e-4
+SAMPLED = [
+    (stats.permutation_test, {"x": X[:8], "y": Y[:9]}),
+    (stats.permutation_test, {"x": [1] * 6, "y": [0] * 6, "strata": PAIRS}),
+    (stats.permutation_test, {"x": X[:8], "y": Y[:9], "alternative": "less"}),
+    (stats.permutation_test, {"x": X[:8], "y": Y[:9], "alternative": "greater"}),
+    (stats.sign_flip_test, {"differences": X[:8]}),
+    (stats.sign_flip_test, {"differences": X[:8], "alternative": "less"}),
+    (stats.sign_flip_test, {"differences": [1, -1, 2, 1, 1, 3, -2, 1]}),
+    (stats.permutation_anova, {"groups": [[1, 5, 2, 3], [6, 4, 7], [5, 8, 3]]}),
+    (stats.permutation_anova, {"groups": [X[:3], Y[:3], X[3:6]], "statistic": "rank"}),
+]
+
+
+@pytest.mark.parametrize(("test", "data"), SAMPLED)
+def test_monte_carlo_approaches_the_exact_p(test, data):
+    p = test(**data).p
+    sampled = test(**data, exact=False, resamples=20_000, rng=3)
+    assert (sampled.exact, sampled.resamples) == (False, 20_000)
+    error = math.sqrt(p * (1 - p) / 20_000)
+    assert abs(sampled.p - p) < 4 * error + 1e-4
+
+
+SIGNED = [
+    [3, -1, 4, 1, -5, 9, 2, 6],
+    [0.5, -0.25, 1, 0, -0.75],
+    [7],
+    [-2, 2],
+    [0, 0, 5],
+    [0.1, 0.2, -0.3],
+    [math.pi, -math.e, 1.5, 0.1],
+    [1000.5, 3000.25, -1.41421356, 3.14159265, 1e-3, 700, -40.125],
+]
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
-@pytest.mark.parametrize(
-    "x",
-    [
-        [3, -1, 4, 1, -5, 9, 2, 6],
-        [0.5, -0.25, 1, 0, -0.75],
-        [7],
-        [-2, 2],
-        [0, 0, 5],
-        [0.1, 0.2, -0.3],
-        [math.pi, -math.e, 1.5, 0.1],
-        [1000.5, 3000.25, -1.41421356, 3.14159265, 1e-3, 700, -40.125],
-    ],
-)
+@pytest.mark.parametrize("x", SIGNED)
 def test_sign_flips_are_counted_whatever_unit(x, alternative):
-    values = [Fraction(str(v)) for v in x]
-    totals = [
-        sum(s * v for s, v in zip(signs, values, strict=True))
-        for signs in product((1, -1), repeat=len(x))
-    ]
-    expected = share_as_extreme(totals, sum(values), 0, alternative)
+    totals = [0]
+    for value in decimals(x):
+        totals = [a + b for a, b in product(totals, (value, -value))]
+    expected = share_as_extreme(totals, sum(decimals(x)), 0, alternative)
     for unit in (1, 1e-12, 1e9, 1 / 3):
-        result = stats.sign_flip_test([v * unit for v in x], alternative)
-        assert result.exact and result.p == pytest.approx(expected, rel=1e-12)
+        result = stats.sign_flip_test([value * unit for value in x], alternative)
+        assert result.exact
+        assert result.p == pytest.approx(expected, rel=1e-12)
 
 
 def test_many_sign_flips_of_a_common_unit_are_binomial():
     # 300 differences of ±1: the sum is twice a binomial count, less 300.
-    expected = 2 * sum(math.comb(300, k) for k in range(170, 301)) / 2**300
-    result = stats.sign_flip_test([1] * 170 + [-1] * 130)
-    assert result.exact and result.p == pytest.approx(expected, rel=1e-12)
+    result = stats.sign_flip_test([1, 1, -1] * 57 + [1, -1] * 64 + [1])
+    tail = sum(math.comb(300, k) for k in range(179, 301))
+    assert result.exact
+    assert result.p == pytest.approx(tail / 2**299, rel=1e-12)
 
 
 def test_sign_flips_are_exact_up_to_34_values_and_sampled_beyond():
-    many = [*REALS[0], *REALS[1]]
+    many = X + Y
     assert stats.sign_flip_test(many[:34]).exact
     assert stats.sign_flip_test(many[:35])[2:4] == (100_000, False)
 
 
-@pytest.mark.parametrize(
-    ("n", "choices"),
-    [
-        (3, [0, 1, 5]),
-        (63, range(25)),
-        (64, [0, 3, 8, 24]),
-        (99, [0] * 50 + [1, 9]),
-        (40, [10, 60]),
-    ],
-)
-def test_the_distribution_of_a_mean_is_that_of_whole_number_arithmetic(n, choices):
-    rng = random.Random(n)
-    values = [*sorted(set(choices))[:2], *(rng.choice(choices) for _ in range(n - 2))]
-    ways = Counter({0: 1})
-    for _ in range(n):
-        ways, before = Counter(), ways
-        for (total, count), value in product(before.items(), values):
-            ways[total + value] += count
-    upto = list(accumulate(ways[total] for total in sorted(ways)))
-    for level in (0.5, 0.8, 0.9, 0.99, 0.999):
-        result = stats.bootstrap_ci((values,), "mean", 2, level, "percentile")
-        low, high = (
-            sorted(ways)[bisect_left(upto, Fraction(tail) * n**n)] / n
-            for tail in ((1 - level) / 2, (1 + level) / 2)
-        )
-        assert (result.exact, result.low, result.high) == (True, low, high)
+# --- among groups; their p-values against SciPy's are in test_stats_reference.py ---
+
+SHORT, SHORTER = [1.25, 3.5, -0.75, 2.0], [4.5, 2.25, 6.0]
+TWOS = [(SHORT, SHORTER), (X[:6], Y[:6]), ([0, 1, 1] * 9, [0, 0, 0, 1] * 7)]
 
 
-@pytest.mark.parametrize(
-    ("scale", "exact"), [(9_990, True), (10_000, True), (11_000, False)]
-)
-def test_a_common_unit_is_at_least_a_ten_thousandth(scale, exact):
-    values = [0, 1 / (scale // 10), 1 / (scale // 10) + 1 / scale]
+@pytest.mark.parametrize(("x", "y"), TWOS)
+def test_two_groups_are_as_far_apart_as_their_means(x, y):
+    expected = stats.permutation_test(x, y)
+    result = stats.permutation_anova([x, y])
+    assert result.exact
+    assert result.p == pytest.approx(expected.p, rel=1e-12)
+
+
+def test_groups_with_too_many_different_sums_are_sampled():
+    assert stats.permutation_anova([X, Y, X], resamples=20)[2:4] == (20, False)
+
+
+@pytest.mark.parametrize("statistic", ["mean", "rank"])
+def test_groups_may_stand_in_any_order_and_unit(statistic):
+    groups = [SHORT, SHORTER, [0.5, 2.75]]
+    expected = stats.permutation_anova(groups, statistic)
+    for unit, shift in UNITS:
+        moved = []
+        for group in reversed(groups):
+            moved.append([value * unit + shift for value in group])
+        result = stats.permutation_anova(moved, statistic)
+        assert result.statistic == pytest.approx(expected.statistic, rel=1e-6)
+        assert result.p == pytest.approx(expected.p, rel=1e-12)
+
+
+# --- bootstrap ---
+
+COMMON = [(999, True), (1_000, True), (1_100, False)]
+
+
+@pytest.mark.parametrize(("unit", "exact"), COMMON)
+def test_a_common_unit_is_at_least_a_ten_thousandth(unit, exact):
+    values = [0, 1 / unit, 1.1 / unit]
     assert stats.bootstrap_ci((values,), "mean", 2).exact is exact
 
 
-def test_strata_are_resampled_apart_and_weigh_the_same():
-    for x, y in (([0, 1, 1, 0, 1, 1, 1, 0], [1, 0, 0, 1]), (REALS[0], REALS[1][:9])):
-        for method in ("bca", "percentile"):
-            strata = stats.bootstrap_ci(([x, y],), "mean", 20_000, method=method, rng=1)
-            function = stats.bootstrap_ci(
-                (x, y),
-                lambda a, b: sum(a) / len(a) / 2 + sum(b) / len(b) / 2,
-                20_000,
-                method=method,
-                rng=2,
-            )
-            assert strata.exact is (x is not REALS[0])
-            assert strata[:4] == pytest.approx(function[:4], abs=0.03)
+def mean_of_means(a, b):
+    return (fmean(a) + fmean(b)) / 2
+
+
+STRATA = [([0, 1, 1, 0, 1, 1, 1, 0], [1, 0, 0, 1], True), (X, Y[:9], False)]
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+@pytest.mark.parametrize(("x", "y", "exact"), STRATA)
+def test_strata_are_resampled_apart_and_weigh_the_same(x, y, exact, method):
+    strata = stats.bootstrap_ci(([x, y],), "mean", 20_000, 0.95, method, 1)
+    apart = stats.bootstrap_ci((x, y), mean_of_means, 20_000, 0.95, method, 2)
+    assert strata.exact is exact
+    assert strata[:4] == pytest.approx(apart[:4], abs=0.03)
 
 
 def test_where_sums_are_too_many_the_bootstrap_draws_them():
     assert stats.bootstrap_ci(([0, 1] * 2_000,), "mean").exact  # two values never are
-    x, y = (
-        [[int(i % 3 == 0) for i in range(n)] for n in (97, 101, 103)],
-        [[0, 1] * 40, [0, 1] * 41],
-    )
+    x = [[0, 0, 1] * 33, [0, 0, 1] * 34, [0, 0, 1] * 35]
+    y = [[0, 1] * 40, [0, 1] * 41]
     drawn = stats.bootstrap_ci((x, y), "mean_difference", method="percentile")
     assert (drawn.exact, drawn.resamples) == (False, 10_000)
     # By the normal distribution: a side's variance is that of its strata over their number².
-    se = math.sqrt(
-        sum(
-            sum(s) * (len(s) - sum(s)) / len(s) ** 3 / len(side) ** 2
-            for side in (x, y)
-            for s in side
-        )
-    )
+    of_x = 2 / 9 * (1 / 99 + 1 / 102 + 1 / 105) / 9
+    of_y = 1 / 4 * (1 / 80 + 1 / 82) / 4
+    se = math.sqrt(of_x + of_y)
     assert drawn.se == pytest.approx(se, rel=0.03)
-    limits = drawn.value - 1.96 * se, drawn.value + 1.96 * se
-    assert drawn[1:3] == pytest.approx(limits, abs=0.06 * se)
+    assert drawn.high - drawn.low == pytest.approx(2 * 1.96 * se, rel=0.03)
+
+
+def test_clusters_of_one_are_values_drawn_by_themselves():
+    for samples, name in [((X,), "median"), ((X, Y), "mean_difference")]:
+        alone = stats.bootstrap_ci(samples, name, 999, rng=4)
+        labels = [range(30), range(100, 125)][: len(samples)]
+        assert stats.bootstrap_ci(samples, name, 999, rng=4, clusters=labels) == alone
+
+
+def test_copies_of_a_value_in_a_cluster_add_nothing():
+    copies, labels = [], []
+    for label, value in enumerate(X):
+        copies += [value] * 5
+        labels += [label] * 5
+    alone = stats.bootstrap_ci((X,), "mean", 999, rng=4)
+    again = stats.bootstrap_ci((copies,), "mean", 999, rng=4, clusters=[labels])
+    assert again[:6] == pytest.approx(alone[:6])
+
+
+def test_a_cluster_of_both_samples_is_drawn_with_what_it_has_in_each():
+    # Each bulletin is better by 1 in x: drawn together the difference never moves by itself.
+    x, labels = [value + 1 for value in X], range(30)
+    function = stats.bootstrap_ci(
+        (x, X), "mean_difference", 99, clusters=[labels, labels]
+    )
+    assert function.value == pytest.approx(1)
+    assert function.se == pytest.approx(0, abs=1e-12)
 
 
 def test_a_random_object_moves_on():
     rng = random.Random(1)
-    first, second = (
-        stats.bootstrap_ci(REALS, "mean_difference", 200, rng=rng) for _ in "ab"
-    )
-    assert first == stats.bootstrap_ci(REALS, "mean_difference", 200, rng=1) != second
+    first = stats.bootstrap_ci((X, Y), "mean_difference", 200, rng=rng)
+    second = stats.bootstrap_ci((X, Y), "mean_difference", 200, rng=rng)
+    assert first == stats.bootstrap_ci((X, Y), "mean_difference", 200, rng=1)
+    assert first != second
 
 
 def test_a_median_of_300_values_has_the_limits_of_its_order_statistics():
-    result = stats.bootstrap_ci(
-        (list(map(math.sqrt, range(300))),), "median", 2_000, rng=5
-    )
-    ranks = (150 + z * math.sqrt(300 / 4) for z in (-1.96, 1.96))  # a binomial's of 300
-    assert result[1:3] == pytest.approx([math.sqrt(rank) for rank in ranks], abs=0.1)
+    roots = list(map(math.sqrt, range(300)))
+    result = stats.bootstrap_ci((roots,), "median", 2_000, rng=5)
+    reach = 1.96 * math.sqrt(300 / 4)  # ranks are a binomial's of 300
+    ranks = [150 - reach, 150 + reach]
+    assert result[1:3] == pytest.approx(list(map(math.sqrt, ranks)), abs=0.1)
+
+
+ROOTS = [math.sqrt(n) for n in (2, 3, 5, 6, 7, 10, 11, 13)]
+LOGS = [math.log(n) for n in (5, 6, 7, 11, 13, 14, 15)]
+SHIFTED = [root - 2.2 for root in ROOTS]
 
 
 def test_a_seed_gives_the_same_sampled_p_on_every_python():
-    x = [math.sqrt(2 + i * i % 17) for i in range(24)]
-    y = [math.sqrt(1 + i * i % 23) for i in range(20)]
-    differences = [a - b for a, b in zip(x, y, strict=False)]
-    results = (
-        stats.permutation_test(x, y, exact=False, resamples=999, rng=5),
-        stats.sign_flip_test(differences, exact=False, resamples=999, rng=5),
-    )
-    assert [result.p for result in results] == [0.971, 0.781]
+    once = {"exact": False, "resamples": 999, "rng": 5}
+    assert stats.permutation_test(ROOTS, LOGS, **once).p == 0.322
+    assert stats.permutation_anova([ROOTS, LOGS], **once).p == 0.348
+    assert stats.sign_flip_test(SHIFTED, **once).p == 0.217

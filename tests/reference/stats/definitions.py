@@ -4,6 +4,7 @@ Used by peers.py only. Nothing here is shared with the code under test.
 """
 
 import math
+from collections import Counter
 from fractions import Fraction
 from itertools import product
 
@@ -16,166 +17,165 @@ mp.dps = 50
 
 
 def normal_quantile(p):
-    return mp.sqrt(2) * mp.erfinv(2 * mpf(p) - 1)
+    return float(mp.sqrt(2) * mp.erfinv(2 * mpf(p) - 1))
 
 
 def t_sf(t, df):
     t, df = mpf(t), mpf(df)
     norm = mp.sqrt(df) * mp.beta(df / 2, mpf(1) / 2)
-    points = [mpf(0), *[mpf(i) for i in range(1, int(abs(t)) + 1)], abs(t)]
-    half = mp.quad(lambda s: (1 + s * s / df) ** (-(df + 1) / 2), points) / norm
-    return mpf(1) / 2 - mp.sign(t) * half
+    power = -(df + 1) / 2
+    points = [*range(int(abs(t)) + 1), abs(t)]
+    half = mp.quad(lambda s: (1 + s * s / df) ** power, points) / norm
+    return float(mpf(1) / 2 - mp.sign(t) * half)
 
 
 def noncentral_t_cdf(t, df, shift):
     """Over x = log u, where the density of u = chi/sqrt(df) is smooth on both sides."""
     t, df, shift = mpf(t), mpf(df), mpf(shift)
     spread = 1 / mp.sqrt(2 * df)
-    points = sorted({-90 / df, *[k * spread for k in range(-12, 13)]})
+    points = [-90 / df, *[k * spread for k in range(-12, 13)]]
+    points.sort()
 
     def weight(x):
         return mp.exp(df * (x - mp.expm1(2 * x) / 2))
 
-    whole = mp.quad(weight, points)
-    return mp.quad(lambda x: mp.ncdf(t * mp.exp(x) - shift) * weight(x), points) / whole
+    def below(x):
+        return mp.ncdf(t * mp.exp(x) - shift) * weight(x)
+
+    return float(mp.quad(below, points) / mp.quad(weight, points))
+
+
+# --- the score interval of two proportions ---
+
+
+def log_likelihood_slope(k, n, p):
+    if p <= 0:
+        return mp.inf if k else -n
+    if p >= 1:
+        return -mp.inf if k < n else n
+    return k / p - (n - k) / (1 - p)
 
 
 def restricted(k1, n1, k2, n2, delta):
     """The p2 that maximises the likelihood under p1 = p2 + delta: bisection on its slope."""
-
-    def slope(p):
-        total = mpf(0)
-        for k, n, q in ((k1, n1, p + delta), (k2, n2, p)):
-            total += (k / q if q > 0 else mp.inf) if k else 0
-            total -= ((n - k) / (1 - q) if q < 1 else mp.inf) if n - k else 0
-        return total
-
     low, high = max(mpf(0), -delta), min(mpf(1), 1 - delta)
     for _ in range(110):
         middle = (low + high) / 2
-        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+        slope = log_likelihood_slope(k1, n1, middle + delta)
+        slope += log_likelihood_slope(k2, n2, middle)
+        if slope > 0:
+            low = middle
+        else:
+            high = middle
     return (low + high) / 2
 
 
 def score_variance(k1, n1, k2, n2, delta):
-    p2 = restricted(k1, n1, k2, n2, delta)
-    p1, n = p2 + delta, n1 + n2
-    return (p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2) * n / (n - 1)
+    p2, n = restricted(k1, n1, k2, n2, delta), n1 + n2
+    p1 = p2 + delta
+    variance = p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2
+    return variance * n / (n - 1)
 
 
 def score_interval(k1, n1, k2, n2, level):
     """Differences whose score test is not rejected: bisection outwards from the estimate."""
-    z = -normal_quantile((1 - mpf(repr(level))) / 2)
+    z = mp.sqrt(2) * mp.erfinv(mpf(repr(level)))
     value = mpf(k1) / n1 - mpf(k2) / n2
     limits = []
     for sign in (-1, 1):
         inner, outer = value + sign * mpf(10) ** -20, mpf(sign)
-        if abs(value) == 1 and sign == mp.sign(value):
-            limits.append(outer)
-            continue
+        if value == sign:
+            inner = outer
         for _ in range(100):
             middle = (inner + outer) / 2
-            rejected = (value - middle) ** 2 > z * z * score_variance(
-                k1, n1, k2, n2, middle
-            )
-            inner, outer = (inner, middle) if rejected else (middle, outer)
-        limits.append((inner + outer) / 2)
-    return limits
+            variance = score_variance(k1, n1, k2, n2, middle)
+            if (value - middle) ** 2 > z * z * variance:
+                outer = middle
+            else:
+                inner = middle
+        limits.append(float((inner + outer) / 2))
+    return {"low": limits[0], "high": limits[1]}
 
 
-def standardised(x, y, level):
-    """Cohen's d and Hedges' g with limits, the noncentrality found by brentq on SciPy's nct."""
+# --- effect sizes ---
+
+
+def cohens_d(x, y, level):
+    """d, its limits by the noncentrality found by brentq on SciPy's nct."""
     m, n = len(x), len(y)
     df, root = m + n - 2, math.sqrt(m * n / (m + n))
-    pooled = math.sqrt(((m - 1) * np.var(x, ddof=1) + (n - 1) * np.var(y, ddof=1)) / df)
-    d = (np.mean(x) - np.mean(y)) / pooled
-    tail = (1 - level) / 2
-    limits = [
-        scipy.optimize.brentq(
-            lambda shift, p=p: scipy.stats.nct.cdf(d * root, df, shift) - p,
-            d * root - 30,
-            d * root + 30,
-            xtol=1e-13,
-            rtol=1e-14,
-        )
-        / root
-        for p in (1 - tail, tail)
-    ]
-    half = mpf(df) / 2
-    j = float(mp.gamma(half) / (mp.sqrt(half) * mp.gamma(half - mpf(1) / 2)))
-    return [
-        {
-            "value": float(d * by),
-            "low": float(limits[0] * by),
-            "high": float(limits[1] * by),
-        }
-        for by in (1, j)
-    ]
+    squares = (m - 1) * np.var(x, ddof=1) + (n - 1) * np.var(y, ddof=1)
+    t = root * (np.mean(x) - np.mean(y)) / math.sqrt(squares / df)
+    limits = []
+    for p in ((1 + level) / 2, (1 - level) / 2):
+
+        def excess(shift, p=p):
+            return scipy.stats.nct.cdf(t, df, shift) - p
+
+        shift = scipy.optimize.brentq(excess, t - 30, t + 30, xtol=1e-13, rtol=1e-14)
+        limits.append(float(shift / root))
+    return {"value": float(t / root), "low": limits[0], "high": limits[1]}
 
 
 def cliffs_delta(x, y, level):
     """Variance terms of Cliff (1996, p. 138) and limits of Feng & Cliff (2004), O(mn)."""
     matrix = np.sign(np.subtract.outer(np.array(x, float), np.array(y, float)))
     m, n = matrix.shape
-    delta, quantile = matrix.mean(), scipy.stats.t.ppf((1 + level) / 2, m + n - 2)
-    d = delta * (m * n - 1) / (m * n) if abs(delta) == 1 else delta
+    delta = d = matrix.mean()
+    if abs(delta) == 1:
+        d = delta * (m * n - 1) / (m * n)
     rows = ((matrix.mean(axis=1) - d) ** 2).sum() / (m - 1)
     columns = ((matrix.mean(axis=0) - d) ** 2).sum() / (n - 1)
     single = ((matrix - d) ** 2).sum() / ((m - 1) * (n - 1))
     s2 = ((n - 1) * rows + (m - 1) * columns + single) / (m * n)
-    root = quantile * math.sqrt(s2) * math.sqrt((1 - d * d) ** 2 + quantile**2 * s2)
-    below = 1 - d * d + quantile**2 * s2
-    low, high = ((d - d**3 + sign * root) / below for sign in (-1, 1))
-    low, high = (-1.0 if delta == -1 else low), (1.0 if delta == 1 else high)
+    t2s2 = scipy.stats.t.ppf((1 + level) / 2, m + n - 2) ** 2 * s2
+    root = math.sqrt(t2s2 * ((1 - d * d) ** 2 + t2s2))
+    low = -1 if delta == -1 else (d - d**3 - root) / (1 - d * d + t2s2)
+    high = 1 if delta == 1 else (d - d**3 + root) / (1 - d * d + t2s2)
     return {"value": float(delta), "low": float(low), "high": float(high)}
+
+
+# --- the exact bootstrap of means ---
+
+
+def resampled_means(sample, sign):
+    """Every mean of n draws, `sign` it, and in how many of the n^n ways it comes about."""
+    n = len(sample)
+    return Counter(sign * sum(drawn) / n for drawn in product(sample, repeat=n))
+
+
+def bca_tails(samples, share, tails):
+    cubes = squares = 0
+    for sign, sample in zip((1, -1), samples, strict=False):
+        n, centre = len(sample), sum(sample) / len(sample)
+        for value in sample:
+            influence = sign * (value - centre) / n
+            squares += influence**2
+            cubes += influence**3
+    acceleration = float(cubes) / 6 / float(squares) ** 1.5
+    bias = scipy.stats.norm.ppf(float(share))
+    shifted = bias + scipy.stats.norm.ppf(tails)
+    return scipy.stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
 
 
 def exact_bootstrap(samples, method, level):
     """All n^n resamples of each sample, in fractions; BCa by its formulas."""
-    samples = [[Fraction(str(v)) for v in sample] for sample in samples]
-    curves = []
-    for sample in samples:
-        curve = {}
-        for drawn in product(sample, repeat=len(sample)):
-            mean = sum(drawn) / len(sample)
-            curve[mean] = curve.get(mean, 0) + Fraction(1, len(sample) ** len(sample))
-        curves.append(curve)
-    whole = curves[0]
-    if len(curves) == 2:
-        whole = {}
-        for (a, p), (b, q) in product(curves[0].items(), curves[1].items()):
-            whole[a - b] = whole.get(a - b, 0) + p * q
-    means = [sum(sample) / len(sample) for sample in samples]
-    value = means[0] - (means[1] if len(means) == 2 else 0)
-    tails = (1 - level) / 2, (1 + level) / 2
+    samples = [[Fraction(str(value)) for value in sample] for sample in samples]
+    whole, value = Counter({0: 1}), 0
+    for sign, sample in zip((1, -1), samples, strict=False):
+        value += sign * sum(sample) / len(sample)
+        before, whole = whole, Counter()
+        means = resampled_means(sample, sign)
+        for (a, ways), (b, times) in product(before.items(), means.items()):
+            whole[a + b] += ways * times
+    total = whole.total()
+    tails = [(1 - level) / 2, (1 + level) / 2]
     if method == "bca":
-        share = sum(p for v, p in whole.items() if v < value) + whole.get(value, 0) / 2
-        bias = scipy.stats.norm.ppf(float(share))
-        cubes = spread = 0
-        for sign, sample in zip((1, -1), samples, strict=False):
-            n = len(sample)
-            left_out = [sign * (sum(sample) - v) / Fraction(n - 1) for v in sample]
-            centre = sum(left_out) / n
-            cubes += sum(((n - 1) * (centre - v)) ** 3 for v in left_out) / n**3
-            spread += sum(((n - 1) * (centre - v)) ** 2 for v in left_out) / n**2
-        a = float(cubes) / 6 / float(spread) ** 1.5
-        z = [bias + scipy.stats.norm.ppf(tail) for tail in tails]
-        tails = [scipy.stats.norm.cdf(bias + v / (1 - a * v)) for v in z]
-    limits, total = [], Fraction(0)
-    order = sorted(whole.items())
-    for tail in tails:
-        total = Fraction(0)
-        for v, p in order:
-            total += p
-            if total >= tail:
-                limits.append(float(v))
-                break
-    mean = sum(v * p for v, p in order)
-    se = math.sqrt(sum((v - mean) ** 2 * p for v, p in order))
-    return {
-        "value": float(value),
-        "low": limits[0],
-        "high": limits[1],
-        "se": se,
-        "exact": True,
-    }
+        below = sum(ways for mean, ways in whole.items() if mean < value)
+        share = Fraction(2 * below + whole[value], 2 * total)
+        tails = bca_tails(samples, share, tails)
+    squares = sum(ways * (mean - value) ** 2 for mean, ways in whole.items())
+    order = sorted(whole.elements())
+    low, high = [float(order[math.ceil(tail * total) - 1]) for tail in tails]
+    se = math.sqrt(squares / total)
+    return {"value": float(value), "low": low, "high": high, "se": se, "exact": True}

@@ -15,12 +15,25 @@ from statsmodels.stats import proportion
 sys.path.insert(0, str(Path(__file__).parents[3]))
 import stats
 
+
+def mean_difference(x, y):
+    return np.mean(x) - np.mean(y)
+
+
+def max_difference(x, y):
+    return max(x) - np.mean(y)
+
+
+def variance(x):
+    return ((np.array(x) - np.mean(x)) ** 2).sum()
+
+
 NAMED = {
     "mean": np.mean,
-    "mean_difference": lambda x, y: np.mean(x) - np.mean(y),
+    "mean_difference": mean_difference,
     "median": np.median,
-    "max_difference": lambda x, y: max(x) - np.mean(y),
-    "variance": lambda x: sum((value - sum(x) / len(x)) ** 2 for value in x),
+    "max_difference": max_difference,
+    "variance": variance,
 }
 
 
@@ -28,42 +41,59 @@ def limits(pair):
     return {"low": float(pair[0]), "high": float(pair[1])}
 
 
+def exact_p(result):
+    return {"statistic": result.statistic, "p": result.pvalue, "exact": True}
+
+
 def hypergeometric_pmf(marked, drawn, total):
     low, high = max(0, drawn + marked - total), min(marked, drawn)
-    return [
-        low,
-        scipy.stats.hypergeom.pmf(range(low, high + 1), total, marked, drawn).tolist(),
-    ]
+    pmf = scipy.stats.hypergeom.pmf(range(low, high + 1), total, marked, drawn)
+    return [low, pmf.tolist()]
 
 
-def bootstrap_ci(samples, name, resamples, level, method, seed=None):
+def bootstrap_ci(samples, name, resamples, level, method, seed=None, clusters=None):
+    """SciPy's interval from the resamples that the function itself draws."""
     if seed is None:
         return definitions.exact_bootstrap(samples, method, level)
-    statistic = NAMED[name]
-    values = []  # of the estimate, then of the resamples that the function draws
+    values = []  # of the estimate, then of the resamples
+
+    def recorded(*drawn):
+        values.append(NAMED[name](*drawn))
+        return values[-1]
+
     stats.bootstrap_ci(
-        tuple(samples),
-        lambda *drawn: values.append(statistic(*drawn)) or values[-1],
-        resamples,
-        level,
-        "percentile",
-        seed,
+        samples, recorded, resamples, level, "percentile", seed, clusters
     )
-    given = scipy.stats._resampling.BootstrapResult(None, np.array(values[1:]), None)
+    data, statistic = samples, NAMED[name]
+    if clusters:
+        data, statistic = of_clusters(samples, clusters, statistic)
+    drawn = scipy.stats._resampling.BootstrapResult(None, np.array(values[1:]), None)
     result = scipy.stats.bootstrap(
-        samples,
+        data,
         statistic,
         n_resamples=0,
         confidence_level=level,
         vectorized=False,
         method={"bca": "BCa"}.get(method, method),
-        bootstrap_result=given,
+        bootstrap_result=drawn,
     )
-    return {
-        "value": float(statistic(*samples)),
-        "se": float(result.standard_error),
-        **limits(result.confidence_interval),
-    }
+    found = {"value": float(values[0]), "se": float(result.standard_error)}
+    return found | limits(result.confidence_interval)
+
+
+def of_clusters(samples, clusters, statistic):
+    """Numbers of clusters in place of the values, and the statistic of what they hold."""
+    data = [np.unique(labels, return_inverse=True)[1] for labels in clusters]
+    numbers = [np.arange(max(places) + 1) for places in data]
+
+    def pooled(*drawn):
+        groups = []
+        for sample, places, chosen in zip(samples, data, drawn, strict=True):
+            held = [np.array(sample)[places == number] for number in chosen]
+            groups.append(np.concatenate(held))
+        return statistic(*groups)
+
+    return numbers, pooled
 
 
 def sign_flip_test(values, alternative):
@@ -74,21 +104,36 @@ def sign_flip_test(values, alternative):
         n_resamples=np.inf,
         alternative=alternative,
     )
-    return {
-        "statistic": float(result.statistic),
-        "p": float(result.pvalue),
-        "exact": True,
-    }
+    return exact_p(result)
+
+
+def f_statistic(*groups):
+    return scipy.stats.f_oneway(*groups).statistic
+
+
+def kruskal_statistic(*groups):
+    return scipy.stats.kruskal(*groups).statistic
+
+
+def permutation_anova(groups, statistic):
+    function = {"mean": f_statistic, "rank": kruskal_statistic}[statistic]
+    result = scipy.stats.permutation_test(
+        groups, function, n_resamples=np.inf, vectorized=False, alternative="greater"
+    )
+    return exact_p(result)
 
 
 def gwet_ac1(ratings):
     result = irrCAC.raw.CAC(pd.DataFrame(ratings), digits=15).gwet()["est"]
-    fields = {"value": "coefficient_value", "se": "se", "p": "p_value"}
-    return (
-        {key: float(result[name]) for key, name in fields.items()}
-        | limits(result["confidence_interval"])
-        | {"observed": float(result["pa"]), "chance": float(result["pe"])}
-    )
+    fields = {
+        "value": "coefficient_value",
+        "se": "se",
+        "p": "p_value",
+        "observed": "pa",
+        "chance": "pe",
+    }
+    found = {key: float(result[name]) for key, name in fields.items()}
+    return found | limits(result["confidence_interval"])
 
 
 def vectors(texts, low, high):
@@ -98,35 +143,48 @@ def vectors(texts, low, high):
 
 def char_tfidf(*args):
     matrix, names = vectors(*args)
-    return [
-        {str(names[i]): float(w) for i, w in zip(row.indices, row.data, strict=True)}
-        for row in matrix
-    ]
+    grams = []
+    for row in matrix:
+        weights = zip(names[row.indices], row.data, strict=True)
+        grams.append({str(name): float(weight) for name, weight in weights})
+    return grams
 
 
-def mean_cosine(texts, *sizes):
-    matrix, _ = vectors(texts, *sizes)
-    cosines, n = (matrix @ matrix.T).toarray(), len(texts)
-    return float((cosines.sum() - np.trace(cosines)) / (n * (n - 1)))
+def mean_cosine(*args):
+    matrix, _ = vectors(*args)
+    cosines = (matrix @ matrix.T).toarray()
+    return float(np.mean(cosines[np.triu_indices(len(cosines), 1)]))
+
+
+def newcombe_difference(*counts):
+    interval = proportion.confint_proportions_2indep(
+        *counts, method="newcomb", compare="diff"
+    )
+    return limits(interval)
+
+
+def beta_cdf(x, a, b):
+    return float(mpmath.betainc(a, b, 0, mpmath.mpf(x), regularized=True))
+
+
+def binomial_pmf(n, p):
+    return scipy.stats.binom.pmf(range(n + 1), n, p).tolist()
 
 
 PEERS = {
-    "normal_quantile": lambda p: float(definitions.normal_quantile(p)),
-    "t_sf": lambda t, df: float(definitions.t_sf(t, df)),
-    "noncentral_t_curve": lambda *args: float(definitions.noncentral_t_cdf(*args)),
-    "beta_cdf": lambda x, a, b: float(
-        mpmath.betainc(a, b, 0, mpmath.mpf(x), regularized=True)
-    ),
-    "binomial_pmf": lambda n, p: scipy.stats.binom.pmf(range(n + 1), n, p).tolist(),
+    "normal_quantile": definitions.normal_quantile,
+    "t_sf": definitions.t_sf,
+    "noncentral_t_curve": definitions.noncentral_t_cdf,
+    "beta_cdf": beta_cdf,
+    "binomial_pmf": binomial_pmf,
     "hypergeometric_pmf": hypergeometric_pmf,
-    "newcombe_difference": lambda *counts: limits(
-        proportion.confint_proportions_2indep(*counts, method="newcomb", compare="diff")
-    ),
-    "score_difference": lambda *args: limits(definitions.score_interval(*args)),
-    "cohens_d": lambda *args: definitions.standardised(*args)[0],
+    "newcombe_difference": newcombe_difference,
+    "score_difference": definitions.score_interval,
+    "cohens_d": definitions.cohens_d,
     "cliffs_delta": definitions.cliffs_delta,
     "bootstrap_ci": bootstrap_ci,
     "sign_flip_test": sign_flip_test,
+    "permutation_anova": permutation_anova,
     "gwet_ac1": gwet_ac1,
     "char_tfidf": char_tfidf,
     "mean_cosine": mean_cosine,

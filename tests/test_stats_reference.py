@@ -79,6 +79,11 @@ def ratio(data, outcome, fixed, random, smaller):
     return stats.likelihood_ratio(fit, reduced)
 
 
+def contrast(rows, *rest):
+    table = stats.tally(((b, w), cell, y) for b, w, cell, y in rows)
+    return stats.contrast(table, *rest)
+
+
 def noncentral_t(t, df, shift):
     return distributions.noncentral_t_curve(t, df)(shift)
 
@@ -93,6 +98,7 @@ PREPARED = {
     "noncentral_t_curve": noncentral_t,
     "bootstrap_ci": bootstrap,
     "mean_cosine": cosine,
+    "contrast": contrast,
 }
 
 

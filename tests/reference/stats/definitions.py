@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import scipy.optimize
 import scipy.stats
 from mpmath import mp, mpf
@@ -133,6 +134,34 @@ def cliffs_delta(x, y, level):
     low = -1 if delta == -1 else (d - d**3 - root) / (1 - d * d + t2s2)
     high = 1 if delta == 1 else (d - d**3 + root) / (1 - d * d + t2s2)
     return {"value": float(delta), "low": float(low), "high": float(high)}
+
+
+# --- a contrast over bulletins and wordings ---
+
+
+def contrast(rows, weights, level):
+    """Two-way clustering (Cameron, Gelbach & Miller 2011), residuals by NumPy's least squares."""
+    weights = pd.Series(weights)
+    table = pd.DataFrame(rows, columns=["bulletin", "wording", "cell", "y"])
+    by_bulletin = table.pivot_table("y", "bulletin", "cell") @ weights
+    blocks = table.pivot_table("y", ["bulletin", "wording"], "cell") @ weights
+    blocks = blocks.dropna()
+    variances, sizes, columns = [], [], []
+    for part in ("bulletin", "wording"):
+        means = blocks.groupby(level=part).mean()
+        variances.append(means.var() / len(means))
+        sizes.append(len(means))
+        columns.append(pd.get_dummies(blocks.index.get_level_values(part)))
+    design = np.hstack(columns).astype(float)
+    fitted = design @ np.linalg.lstsq(design, blocks, rcond=None)[0]
+    noise = ((blocks - fitted) ** 2).sum() / (len(blocks) - sum(sizes) + 1)
+    v = max(sum(variances) - noise / len(blocks), *variances)
+    below = sum(part**2 / (n - 1) for part, n in zip(variances, sizes, strict=True))
+    df = max(3, v**2 / below)
+    value, se = float(by_bulletin.dropna().mean()), math.sqrt(v)
+    half = float(scipy.stats.t.ppf((1 + level) / 2, df)) * se
+    limits = {"low": value - half, "high": value + half}
+    return {"value": value, **limits, "se": se, "df": float(df)}
 
 
 # --- the exact bootstrap of means ---

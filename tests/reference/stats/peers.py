@@ -182,6 +182,7 @@ PEERS = {
     "score_difference": definitions.score_interval,
     "cohens_d": definitions.cohens_d,
     "cliffs_delta": definitions.cliffs_delta,
+    "contrast": definitions.contrast,
     "bootstrap_ci": bootstrap_ci,
     "sign_flip_test": sign_flip_test,
     "permutation_anova": permutation_anova,

@@ -22,20 +22,17 @@ def normal_quantile(p):
 
 
 def t_sf(t, df):
-    t, df = mpf(t), mpf(df)
-    norm = mp.sqrt(df) * mp.beta(df / 2, mpf(1) / 2)
-    power = -(df + 1) / 2
-    points = [*range(int(abs(t)) + 1), abs(t)]
-    half = mp.quad(lambda s: (1 + s * s / df) ** power, points) / norm
-    return float(mpf(1) / 2 - mp.sign(t) * half)
+    t, half = mpf(t), mpf(df) / 2
+    x = df / (df + t * t)
+    tail = mp.betainc(half, mpf(1) / 2, 0, x, regularized=True) / 2
+    return float(tail if t >= 0 else 1 - tail)
 
 
 def noncentral_t_cdf(t, df, shift):
     """Over x = log u, where the density of u = chi/sqrt(df) is smooth on both sides."""
     t, df, shift = mpf(t), mpf(df), mpf(shift)
     spread = 1 / mp.sqrt(2 * df)
-    points = [-90 / df, *[k * spread for k in range(-12, 13)]]
-    points.sort()
+    points = sorted([-90 / df, *mp.linspace(-12 * spread, 12 * spread, 25)])
 
     def weight(x):
         return mp.exp(df * (x - mp.expm1(2 * x) / 2))
@@ -74,7 +71,8 @@ def restricted(k1, n1, k2, n2, delta):
 def score_variance(k1, n1, k2, n2, delta):
     p2, n = restricted(k1, n1, k2, n2, delta), n1 + n2
     p1 = p2 + delta
-    variance = p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2
+    variance = p1 * (1 - p1) / n1
+    variance += p2 * (1 - p2) / n2
     return variance * n / (n - 1)
 
 
@@ -101,13 +99,17 @@ def score_interval(k1, n1, k2, n2, level):
 # --- effect sizes ---
 
 
+def scatter(values, centre):
+    return ((np.array(values) - centre) ** 2).sum()
+
+
 def cohens_d(x, y, level):
     """d, its limits by the noncentrality found by brentq on SciPy's nct."""
     m, n = len(x), len(y)
     df, root = m + n - 2, math.sqrt(m * n / (m + n))
-    squares = (m - 1) * np.var(x, ddof=1) + (n - 1) * np.var(y, ddof=1)
-    t = root * (np.mean(x) - np.mean(y)) / math.sqrt(squares / df)
-    limits = []
+    squares = scatter(x, np.mean(x)) + scatter(y, np.mean(y))
+    d = (np.mean(x) - np.mean(y)) / math.sqrt(squares / df)
+    t, limits = d * root, []
     for p in ((1 + level) / 2, (1 - level) / 2):
 
         def excess(shift, p=p):
@@ -115,7 +117,7 @@ def cohens_d(x, y, level):
 
         shift = scipy.optimize.brentq(excess, t - 30, t + 30, xtol=1e-13, rtol=1e-14)
         limits.append(float(shift / root))
-    return {"value": float(t / root), "low": limits[0], "high": limits[1]}
+    return {"value": float(d), "low": limits[0], "high": limits[1]}
 
 
 def cliffs_delta(x, y, level):
@@ -124,16 +126,24 @@ def cliffs_delta(x, y, level):
     m, n = matrix.shape
     delta = d = matrix.mean()
     if abs(delta) == 1:
-        d = delta * (m * n - 1) / (m * n)
-    rows = ((matrix.mean(axis=1) - d) ** 2).sum() / (m - 1)
-    columns = ((matrix.mean(axis=0) - d) ** 2).sum() / (n - 1)
-    single = ((matrix - d) ** 2).sum() / ((m - 1) * (n - 1))
+        d -= delta / (m * n)
+    rows = scatter(matrix.mean(axis=1), d) / (m - 1)
+    columns = scatter(matrix.mean(axis=0), d) / (n - 1)
+    single = scatter(matrix, d) / (m - 1) / (n - 1)
     s2 = ((n - 1) * rows + (m - 1) * columns + single) / (m * n)
-    t2s2 = scipy.stats.t.ppf((1 + level) / 2, m + n - 2) ** 2 * s2
-    root = math.sqrt(t2s2 * ((1 - d * d) ** 2 + t2s2))
-    low = -1 if delta == -1 else (d - d**3 - root) / (1 - d * d + t2s2)
-    high = 1 if delta == 1 else (d - d**3 + root) / (1 - d * d + t2s2)
+    reach, rest = t_quantile(level, m + n - 2) ** 2 * s2, 1 - d * d
+    root = math.sqrt(reach * (rest * rest + reach))
+    low = (d * rest - root) / (rest + reach)
+    high = (d * rest + root) / (rest + reach)
+    if delta == -1:
+        low = -1
+    if delta == 1:
+        high = 1
     return {"value": float(delta), "low": float(low), "high": float(high)}
+
+
+def t_quantile(level, df):
+    return float(scipy.stats.t.ppf((1 + level) / 2, df))
 
 
 # --- a contrast over bulletins and wordings ---
@@ -154,12 +164,13 @@ def contrast(rows, weights, level):
         columns.append(pd.get_dummies(blocks.index.get_level_values(part)))
     design = np.hstack(columns).astype(float)
     fitted = design @ np.linalg.lstsq(design, blocks, rcond=None)[0]
-    noise = ((blocks - fitted) ** 2).sum() / (len(blocks) - sum(sizes) + 1)
-    v = max(sum(variances) - noise / len(blocks), *variances)
-    below = sum(part**2 / (n - 1) for part, n in zip(variances, sizes, strict=True))
-    df = max(3, v**2 / below)
+    n = len(blocks)
+    noise = scatter(blocks, fitted) / (n - sum(sizes) + 1)
+    v = max(sum(variances) - noise / n, *variances)
+    parts = [part**2 / (n - 1) for part, n in zip(variances, sizes, strict=True)]
+    df = max(3, v**2 / sum(parts))
     value, se = float(by_bulletin.dropna().mean()), math.sqrt(v)
-    half = float(scipy.stats.t.ppf((1 + level) / 2, df)) * se
+    half = t_quantile(level, df) * se
     limits = {"low": value - half, "high": value + half}
     return {"value": value, **limits, "se": se, "df": float(df)}
 
@@ -203,8 +214,12 @@ def exact_bootstrap(samples, method, level):
         below = sum(ways for mean, ways in whole.items() if mean < value)
         share = Fraction(2 * below + whole[value], 2 * total)
         tails = bca_tails(samples, share, tails)
-    squares = sum(ways * (mean - value) ** 2 for mean, ways in whole.items())
     order = sorted(whole.elements())
-    low, high = [float(order[math.ceil(tail * total) - 1]) for tail in tails]
-    se = math.sqrt(squares / total)
-    return {"value": float(value), "low": low, "high": high, "se": se, "exact": True}
+    low, high = [order[math.ceil(tail * total) - 1] for tail in tails]
+    return {
+        "value": float(value),
+        "low": float(low),
+        "high": float(high),
+        "se": float(np.std(np.array(order, float))),
+        "exact": True,
+    }

@@ -72,7 +72,8 @@ def by_r(entry):
     if name == "fit_mixed_logit":
         columns = {part for term in args[2] for part in term.split(":")}
         for field in {"estimates", "errors", "z", "p"} & expect.keys():
-            expect[field] = {ours(key, columns): v for key, v in expect[field].items()}
+            values = expect[field].items()
+            expect[field] = {ours(key, columns): value for key, value in values}
     return expect
 
 
@@ -90,7 +91,8 @@ def ours(name, columns):
     parts = []
     for part in name.split(":"):
         column = max((c for c in columns if part.startswith(c)), key=len, default=part)
-        parts.append(f"{column}[{part[len(column) :]}]" if part != column else column)
+        level = part.removeprefix(column)
+        parts.append(f"{column}[{level}]" if level else column)
     return ":".join(parts)
 
 
@@ -105,9 +107,9 @@ def differs(old, new):
     """The largest |old − new|/max(1, |old|) over all numbers."""
     if isinstance(old, dict):
         assert old.keys() == new.keys(), (old, new)
-        return max((differs(old[key], new[key]) for key in old), default=0.0)
+        return max([0.0, *[differs(old[key], new[key]) for key in old]])
     if isinstance(old, list):
-        return max((differs(a, b) for a, b in zip(old, new, strict=True)), default=0.0)
+        return max([0.0, *map(differs, old, new)])
     return abs(old - new) / max(1.0, abs(old))
 
 
@@ -123,9 +125,7 @@ def main(*topics, write=False):
             worst = max(worst, differs(entry.get("expect", new), new))
             entry["expect"] = new
         if write:
-            lines = ",\n".join(
-                json.dumps(entry, ensure_ascii=False) for entry in entries
-            )
+            lines = ",\n".join(json.dumps(e, ensure_ascii=False) for e in entries)
             path.write_text(f"[\n{lines}\n]\n", "utf-8")
         print(
             f"{path.stem}: {len(entries)} entries, {skipped} skipped, largest change {worst:.1e}"
@@ -133,7 +133,5 @@ def main(*topics, write=False):
 
 
 if __name__ == "__main__":
-    main(
-        *(name for name in sys.argv[1:] if name != "--write"),
-        write="--write" in sys.argv,
-    )
+    topics = [name for name in sys.argv[1:] if name != "--write"]
+    main(*topics, write="--write" in sys.argv)

@@ -122,8 +122,6 @@ def _beta_term(k: int, x: float, a: float, b: float) -> float:
 
 def t_sf(t: float, df: float) -> float:
     """P(T > t) for Student's t with `df` degrees of freedom (any positive real)."""
-    if not df > 0:
-        raise ValueError(f"df: {df!r} is not positive")
     if t < 0:
         return 1 - t_sf(-t, df)
     if t == 0:
@@ -171,8 +169,6 @@ def chi2_sf(x: float, df: int) -> float:
 
     Finite sums (Abramowitz & Stegun 1964, 26.4.4 and 26.4.5).
     """
-    if not isinstance(df, int) or df < 1:
-        raise ValueError(f"df: {df!r} is not a positive whole number")
     if x <= 0:
         return 1.0
     half = x / 2
@@ -230,7 +226,6 @@ def _until_negligible(width: float, df: float) -> list[float]:
     return points
 
 
-@lru_cache(maxsize=64)
 def noncentrality(t: float, df: float, p: float) -> float:
     """The noncentrality under which P(T <= t) = p."""
     cdf = noncentral_t_curve(t, df)

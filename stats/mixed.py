@@ -202,7 +202,7 @@ def _coding(rows: list[Row], name: str) -> Coding:
         return _dummies(name, sorted(set(values)))
     for i, value in enumerate(values):
         if not isinstance(value, (bool, int, float)):
-            raise ValueError(f"rows[{i}]: {name!r} {_no_number(value, values)}")
+            raise ValueError(f"rows[{i}]: {name!r} is {value!r}, no number")
     return {value: [(name, float(value))] for value in values}
 
 
@@ -212,12 +212,6 @@ def _dummies(name: str, labels: list[str]) -> Coding:
     for label in labels:
         coding[label] = [(f"{name}[{o}]", float(label == o)) for o in labels[1:]]
     return coding
-
-
-def _no_number(value: Any, values: list[Any]) -> str:
-    if any(isinstance(other, str) for other in values):
-        return "is a string in some rows only"
-    return f"is {value!r}, no number"
 
 
 def _design(rows: list[Row], fixed: list[str]) -> tuple[list[str], list[Covariates]]:

@@ -115,11 +115,12 @@ def _fitted(
         if sd > FAR:
             wide.append(f"{name} {sd:.1f}")
     note = LAPLACE.format(", ".join(wide)) if wide else None
-    why = None
-    coefficients = list(map(_tested, names, best.beta, best.errors or []))
     if best.errors is None:
         why = NO_ERRORS
         coefficients = list(map(_untested, names, best.beta))
+    else:
+        why = None
+        coefficients = list(map(_tested, names, best.beta, best.errors))
     return MixedFit(
         coefficients, sds, best.log_likelihood, rows, groups, singular, True, why, note
     )

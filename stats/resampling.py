@@ -85,9 +85,8 @@ def bootstrap_ci(
         return Bootstrap(value, None, None, None, None, method, False, why)
     curve = _curve(scheme, resamples, stream_of(rng))
     exact = curve.resamples is None
-    result = Bootstrap(
-        value, None, None, curve.se or None, curve.resamples, method, exact
-    )
+    se = curve.se if curve.se > 0 else None
+    result = Bootstrap(value, None, None, se, curve.resamples, method, exact)
     tails = [(1 - level) / 2, (1 + level) / 2]
     if method == "bca":
         share = curve.below(value)
@@ -352,7 +351,7 @@ def _sum_pmf(values: list[int], times: int) -> dict[int, float] | None:
     """Probability of a resample's sum, `times` it; None where that is dearer than sampling."""
     counts, n = Counter(values), len(values)
     low, high = min(counts), max(counts)
-    step = gcd(*[value - low for value in counts]) or 1
+    step = max(1, gcd(*[value - low for value in counts]))
     width = n * (high - low) // step
     if len(counts) > 2 and width > MOST_WIDTH:
         return None

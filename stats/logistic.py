@@ -31,7 +31,7 @@ first. Each of them meets few others, so eliminating them is cheap, and what is 
 
 from collections.abc import Iterable, Sequence
 from math import exp, fsum, inf, log, log1p, sqrt, tanh
-from operator import le, mul, truediv
+from operator import add, le, mul, sub, truediv
 from typing import NamedTuple
 
 Vector = Sequence[float]
@@ -73,17 +73,13 @@ class Curve(NamedTuple):
 
 def curve(predictors: Vector, k: Vector, n: Vector) -> Curve:
     """A chance is (1 + tanh(η/2))/2; a term of the log-likelihood k·η - n·ln(1 + e^η)."""
-    logs, chances, residuals, weights = [], [], [], []
-    for eta, ones, trials in zip(predictors, k, n, strict=True):
-        rise = log1p(exp(-abs(eta)))
-        if eta > 0:
-            rise += eta
-        p = (1 + tanh(eta / 2)) / 2
-        logs.append(ones * eta - trials * rise)
-        chances.append(p)
-        residuals.append(ones - trials * p)
-        weights.append(trials * p * (1 - p))
-    return Curve(fsum(logs), chances, residuals, weights)
+    rises = [log1p(exp(-abs(eta))) + max(eta, 0.0) for eta in predictors]
+    log_likelihood = fsum(map(mul, k, predictors)) - fsum(map(mul, n, rises))
+    chances = [(1 + tanh(eta / 2)) / 2 for eta in predictors]
+    expected = product(n, chances)
+    residuals = list(map(sub, k, expected))
+    weights = product(expected, [1 - p for p in chances])
+    return Curve(log_likelihood, chances, residuals, weights)
 
 
 def cross_products(x: Sequence[Vector], weights: Vector) -> Upper:
@@ -373,7 +369,7 @@ class Laplace:
         best, step = inf, [inf]
         for _ in range(STEPS):
             shifts = self.spread(product(scales, u))
-            at = curve(plus(fixed, shifts), self.k, self.n)
+            at = curve(list(map(add, fixed, shifts)), self.k, self.n)
             value = dot(u, u) / 2 - at.log_likelihood
             if value > best + 1e-10 * abs(best):
                 step = [v / 2 for v in step]
@@ -425,11 +421,9 @@ class Laplace:
 
     def _pulls(self, scales: list[float], inverted: Upper, at: Curve) -> list[float]:
         """The slope of log|H|/2 in each predictor: the determinant moves with the weights."""
-        pulls = []
-        leverages = self._leverages(scales, inverted)
-        for leverage, weight, p in zip(leverages, at.weights, at.chances, strict=True):
-            pulls.append(leverage * weight * (0.5 - p))
-        return pulls
+        skews = [0.5 - p for p in at.chances]
+        shares = product(self._leverages(scales, inverted), at.weights)
+        return product(shares, skews)
 
     def _leverages(self, scales: list[float], inverted: Upper) -> list[float]:
         """aᵀ·H⁻¹·a, with a the cell's row of Z·Λ: a cell's leverage over its weight."""

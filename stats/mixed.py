@@ -203,7 +203,9 @@ def _coding(rows: list[Row], name: str) -> Coding:
         return _dummies(name, sorted(set(values)))
     for i, value in enumerate(values):
         if not isinstance(value, (bool, int, float)):
-            raise ValueError(f"rows[{i}]: {name!r} is {value!r}, no number")
+            raise ValueError(
+                f"rows[{i}]: {name!r} is {value!r}: a column has only numbers or only strings"
+            )
     return {value: [(name, float(value))] for value in values}
 
 

@@ -109,9 +109,9 @@ def score_difference(
     # At the estimate itself the excess is 0 where both groups are all alike: step off that root.
     low, high = -1.0, 1.0
     if value > -1:
-        low = root_of(excess, -1.0, max(-1.0, value - 1e-12))
+        low = root_of(excess, -1.0, value - 1e-12)
     if value < 1:
-        high = root_of(excess, min(1.0, value + 1e-12), 1.0)
+        high = root_of(excess, value + 1e-12, 1.0)
     return Estimate(value, low, high)
 
 

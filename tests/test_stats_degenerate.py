@@ -226,3 +226,8 @@ LEVELLED = [
 def test_a_level_lies_between_0_and_1(name, arguments, level):
     with pytest.raises(ValueError, match=f"level: {level} is not between 0 and 1"):
         getattr(stats, name)(*arguments, level=level)
+
+
+def test_no_p_value_is_above_1_by_rounding():
+    # The 42 probabilities add up to 1.0000000000000002.
+    assert stats.binomial_test(20, 41) == 1

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from cirrus import instruments, plans
+from cirrus import foreign, instruments, plans
 from cirrus.judge.rows import (
     PLAN_FILE,
     RUNS_FILE,
@@ -57,6 +57,7 @@ OF_RUNS = verify.runs(INSTRUMENTS)
 MANIFEST, ANALYSIS = verify.MANIFEST, plans.ANALYSIS
 NAMED = record(artifact=enum("runs"), runs=several(TEXT))
 
+MODES = ("--table", "--verify", "--index", "--export-ratings", "--import-ratings")
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
   python3 analyze.py results/pilot/pilot-s42 --figures paper/figures
@@ -73,7 +74,7 @@ def arguments(argv):
         "RUN…",
     )
     flags.add_argument(
-        "runs", nargs="+", metavar="RUN", help="a run's folder, or a folder of runs"
+        "runs", nargs="*", metavar="RUN", help="a run's folder, or a folder of runs"
     )
     add = flags.add_argument_group("in place of the analysis").add_argument
     add(
@@ -117,6 +118,7 @@ def arguments(argv):
         metavar="N",
         help="seed of the sample and its order (default 42)",
     )
+    foreign.add_flags(flags.add_argument_group)
     add = flags.add_argument_group("files and output").add_argument
     add(
         "--out",
@@ -135,6 +137,8 @@ def arguments(argv):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     check(args)
+    if args.table:
+        return foreign.compare_all(args)
     if args.index:
         return index_all(args)
     return verify_all(args) if args.verify else analyse_all(args)
@@ -149,11 +153,14 @@ def count(text):
 
 def check(args):
     """UsageError for flags that would say nothing beside the others."""
-    given = [
-        flag
-        for flag in ("--verify", "--index", "--export-ratings", "--import-ratings")
-        if getattr(args, flag[2:].replace("-", "_"))
-    ]
+    foreign.check_flags(args)
+    if not args.runs and args.table is None:
+        raise UsageError(
+            "the following arguments are required: RUN; analyze.py --help lists the flags"
+        )
+    if args.runs and args.table is not None:
+        raise UsageError(f"--table: {args.runs[0]}: a run; analyse it without --table")
+    given = [flag for flag in MODES if getattr(args, flag[2:].replace("-", "_"))]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: one at a time")
     if args.expect_head is not None and given != ["--verify"]:

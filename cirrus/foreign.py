@@ -1,0 +1,450 @@
+"""Other people's tables: two cells compared over units, by the engine of our own studies.
+
+    python3 analyze.py --table items.csv --outcome correct --cell prompt --unit item \\
+        --contrast new-old
+
+A row is one outcome in a cell, of a unit that has outcomes in both cells: an item, a ward, a
+bulletin. Outcomes are averaged inside units first. Rows of other cells are left out.
+"""
+
+import csv
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from common import COMPLETE, UsageError, cli
+from common.artifacts import read_jsonl
+from common.shape import nearest
+from show.figures import count, counted, estimate, interval, p_is, plain, points, signed
+from stats import cliffs_delta, contrast, permutation_test, tally
+from stats.results import Count, Estimate, Permutation, UnitContrast
+
+# {flag: (what stands behind it, its help)}
+FLAGS = {
+    "--outcome": (
+        "COLUMN",
+        "what is compared: 0/1, true/false, yes/no; empty: missing",
+    ),
+    "--positive": ("LABEL", "of an outcome in two labels: the one that counts"),
+    "--cell": ("COLUMN", "which condition a row is of"),
+    "--unit": ("COLUMN", "what was drawn, and has rows of both cells: an item, a ward"),
+    "--wording": ("COLUMN", "what else was drawn, crossed with units"),
+    "--by": ("COLUMN", "a comparison for each of its values, such as a model"),
+    "--contrast": ("A-B", "two values of the cell's column"),
+}
+NEEDED = ("outcome", "cell", "unit", "contrast")
+COLUMNS = ("outcome", "cell", "unit", "wording", "by")
+MISSING = ("", "na", "n/a", "nan", "<na>", "none", "null")
+BINARY = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "no": 0}
+# The values of Inspect's scorers: correct, incorrect, no answer.
+SCORES = {"C": 1, "I": 0, "N": None}
+MIN_UNITS = 6  # with fewer an interval speaks of these units only
+LONGEST = 1 << 30  # characters of a field: texts of models stand in such tables
+MOST = 4  # comparisons that fit a terminal beside table, figure and sentence
+NAME, CELL, HALF = (
+    12,
+    10,
+    20,
+)  # characters: a name, a cell's name, half of the figure's axis
+
+
+class Row(NamedTuple):
+    """A row as it stands in a file; `place`: where, for messages."""
+
+    place: str
+    values: Mapping[str, Any]
+
+
+class Outcome(NamedTuple):
+    """A row that counts: 1, 0, or None where the outcome is missing."""
+
+    by: str
+    unit: str
+    wording: str
+    cell: str
+    value: int | None
+
+
+class Comparison(NamedTuple):
+    """Two cells at one value of the column `by`, "" where there is none. `delta`: Cliff's, of all
+    outcomes together; its interval takes them as independent."""
+
+    by: str
+    effect: UnitContrast
+    cells: dict[str, Count]
+    permutation: Permutation
+    delta: Estimate
+
+
+def add_flags(group: Callable[[str], Any]) -> None:
+    """The flags of --table, in a group of their own."""
+    add = group("a table from elsewhere").add_argument
+    kinds = ", ".join(READERS)
+    add("--table", metavar="FILE", help=f"compare two cells of a table: {kinds}")
+    for flag, (metavar, told) in FLAGS.items():
+        add(flag, metavar=metavar, help=told)
+
+
+def check_flags(args: Any) -> None:
+    """UsageError for a flag of --table without it, and for --table without one it needs."""
+    for flag in FLAGS:
+        name = flag.removeprefix("--")
+        given = getattr(args, name) is not None
+        if given and args.table is None:
+            raise UsageError(f"{flag}: means something only with --table")
+        if args.table is not None and name in NEEDED and not given:
+            raise UsageError(f"--table: needs {flag} {FLAGS[flag][0]}")
+
+
+def compare_all(args: Any) -> cli.Done:
+    """Read the table, compare its two cells; what people read, and the same for --json."""
+    path = Path(args.table)
+    rows = read(path)
+    columns = {name: getattr(args, name) for name in COLUMNS}
+    check_columns(path, rows, columns)
+    if args.positive is not None:
+        check_positive(path, rows, args.outcome, args.positive)
+    outcomes = []
+    for row in rows:
+        outcomes.append(outcome_of(path, row, columns, args.positive))
+    pair = pair_of(args, {outcome.cell for outcome in outcomes})
+    used = [outcome for outcome in outcomes if outcome.cell in pair]
+    check_units(path, used, args.unit)
+    comparisons = []
+    for by in dict.fromkeys(outcome.by for outcome in used):
+        part = [outcome for outcome in used if outcome.by == by]
+        comparisons.append(compare(by, part, pair))
+    told = sentence(comparisons, pair)
+    facts = {
+        "table": str(path),
+        "rows": len(rows),
+        "left_out": len(rows) - len(used),
+        **columns,
+        "contrast": list(pair),
+        "results": [facts_of(each, pair) for each in comparisons],
+        "sentence": told,
+    }
+    return cli.Done(COMPLETE, facts, shown(path, args, comparisons, pair, told))
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a file, by the reader of its kind; UsageError where it is none."""
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise UsageError(f"--table {path}: give a file of {', '.join(READERS)}")
+    if not path.is_file():
+        raise UsageError(f"--table {path}: no such file")
+    try:
+        rows = list(reader(path))
+    except ImportError as error:
+        told = f"needs {error.name or 'pyarrow'}, which this Python lacks; or save it as .csv"
+        raise UsageError(f"--table {path}: {told}") from None
+    except (ValueError, csv.Error) as error:
+        told = " ".join(str(error).split())
+        raise UsageError(f"--table {path}: cannot be read: {told}") from None
+    if not rows:
+        raise UsageError(f"--table {path}: holds no row")
+    return rows
+
+
+def of_csv(path: Path) -> Iterator[Row]:
+    """Fields by comma, semicolon or tab, whichever the first line has most of."""
+    text = path.read_text("utf-8-sig")
+    head = text.partition("\n")[0]
+    csv.field_size_limit(LONGEST)
+    lines = csv.DictReader(StringIO(text, ""), delimiter=max(",;\t", key=head.count))
+    for values in lines:
+        place = f"line {lines.line_num}"
+        if None in values:
+            raise ValueError(f"{place} has more fields than the first line")
+        yield Row(place, values)
+
+
+def of_jsonl(path: Path) -> Iterator[Row]:
+    for number, values in read_jsonl(path):
+        if not isinstance(values, dict):
+            raise ValueError(f"line {number} is no object")
+        yield Row(f"line {number}", values)
+
+
+def of_parquet(path: Path) -> Iterator[Row]:
+    import pandas
+
+    frame = pandas.read_parquet(path)
+    for number, values in enumerate(frame.to_dict("records"), 1):
+        yield Row(f"row {number}", values)
+
+
+def of_eval(path: Path) -> Iterator[Row]:
+    """Samples of an Inspect log: their metadata, id, epoch, model, task, a column a scorer."""
+    from inspect_ai.log import read_eval_log
+
+    log = read_eval_log(str(path))
+    for sample in log.samples or ():
+        values = {"id": sample.id, "epoch": sample.epoch}
+        values |= {"model": log.eval.model, "task": log.eval.task}
+        for scorer, score in (sample.scores or {}).items():
+            values[scorer] = score.value
+            if isinstance(score.value, str):
+                values[scorer] = SCORES.get(score.value, score.value)
+        yield Row(f"sample {sample.id}", values | sample.metadata)
+
+
+READERS: dict[str, Callable[[Path], Iterator[Row]]] = {
+    ".csv": of_csv,
+    ".tsv": of_csv,
+    ".jsonl": of_jsonl,
+    ".parquet": of_parquet,
+    ".eval": of_eval,
+}
+
+
+def check_columns(
+    path: Path, rows: Sequence[Row], columns: Mapping[str, str | None]
+) -> None:
+    """UsageError for a column that no row has. (A sample may lack a score: that is missing.)"""
+    known: dict[str, None] = {}
+    for row in rows:
+        known.update(dict.fromkeys(row.values))
+    for flag, column in columns.items():
+        if column is not None and column not in known:
+            told = f"no column {column!r}; {nearest(column, known)}"
+            raise UsageError(f"--{flag}: {path} has {told}")
+
+
+def text_of(value: Any) -> str:
+    """A field as text; "" where it is missing."""
+    text = str(value).strip()
+    if text.lower() in MISSING:
+        return ""
+    return text
+
+
+def check_positive(path: Path, rows: Sequence[Row], column: str, positive: str) -> None:
+    """UsageError unless an outcome has two labels at most, and `positive` is one."""
+    labels = {text_of(row.values.get(column)) for row in rows} - {""}
+    if positive not in labels or len(labels) > 2:
+        told = f"{column} of {path} has {', '.join(sorted(labels))}"
+        raise UsageError(f"--positive {positive!r}: {told}; give one of two labels")
+
+
+def outcome_of(
+    path: Path,
+    row: Row,
+    columns: Mapping[str, str | None],
+    positive: str | None,
+) -> Outcome:
+    """What a row says; UsageError names the file, the line and the field that says nothing."""
+    field = dict.fromkeys(columns, "")
+    for name, column in columns.items():
+        if column is None:
+            continue
+        field[name] = text_of(row.values.get(column))
+        if name != "outcome" and not field[name]:
+            told = f"{column} is empty; every row needs it"
+            raise UsageError(f"{path} {row.place}: {told}")
+    told = field.pop("outcome")
+    value = None
+    if told and positive is not None:
+        value = int(told == positive)
+    elif told:
+        value = BINARY.get(told.lower())
+        if value is None:
+            what = f"{path} {row.place}: {columns['outcome']} is {told!r}"
+            raise UsageError(
+                f"{what}; give 0/1, true/false or yes/no, or the label of two that counts "
+                "by --positive LABEL"
+            )
+    return Outcome(value=value, **field)
+
+
+def pair_of(args: Any, cells: set[str]) -> tuple[str, str]:
+    """The two cells of --contrast, one before a hyphen and one behind it: a cell's name may hold
+    hyphens of its own."""
+    text, fitting = args.contrast, []
+    for at, sign in enumerate(text):
+        first, second = text[:at].strip(), text[at + 1 :].strip()
+        if sign == "-" and first != second and {first, second} <= cells:
+            fitting.append((first, second))
+    if len(fitting) == 1:
+        return fitting[0]
+    told = "can be read in two ways" if fitting else "no two cells as A-B"
+    known = ", ".join(sorted(cells))
+    raise UsageError(f"--contrast {text!r}: {told}; {args.cell} has {known}")
+
+
+def check_units(path: Path, outcomes: Sequence[Outcome], column: str) -> None:
+    """UsageError where a unit has rows of one cell only."""
+    cells: dict[tuple[str, str], set[str]] = {}
+    for outcome in outcomes:
+        cells.setdefault((outcome.by, outcome.unit), set()).add(outcome.cell)
+    for (by, unit), its in cells.items():
+        if len(its) > 1:
+            continue
+        where = f"{column} {unit!r} {by}".strip()
+        raise UsageError(
+            f"{path}: {where} has rows of {', '.join(its)} only; name a column whose units "
+            "have both cells, or leave such rows out"
+        )
+
+
+# --- comparing ---------------------------------------------------------------------------------
+
+
+def compare(by: str, outcomes: Sequence[Outcome], pair: tuple[str, str]) -> Comparison:
+    """The first cell less the second: over units by `contrast`; by permutation of outcomes within
+    units (and wordings); as Cliff's delta of all outcomes."""
+    counts = tally(
+        ((each.unit, each.wording), each.cell, each.value) for each in outcomes
+    )
+    first, second = pair
+    effect = contrast(counts, {first: 1, second: -1})
+    totals, values, blocks = {}, [], []
+    for cell in pair:
+        seen = [each for each in outcomes if each.cell == cell]
+        read = [each for each in seen if each.value is not None]
+        values.append([each.value for each in read])
+        blocks.append([(each.unit, each.wording) for each in read])
+        lost = len(seen) - len(read)
+        totals[cell] = Count(sum(values[-1]), len(read), lost)
+    x, y = values
+    permuted = permutation_test(x, y, strata=tuple(blocks))
+    return Comparison(by, effect, totals, permuted, cliffs_delta(x, y))
+
+
+def facts_of(each: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
+    """A comparison as --json has it: shares and differences of shares, not points."""
+    facts = each.effect._asdict()
+    facts["by_unit"] = facts.pop("by_bulletin")
+    facts["by"] = each.by or None
+    facts["bounds"] = each.effect.bounds._asdict()
+    facts["why"] = of_units(each.effect.why)
+    facts["verdict"] = verdict(each)
+    facts["sentence"] = sentence([each], pair)
+    facts["cells"] = {cell: total._asdict() for cell, total in each.cells.items()}
+    facts["permutation"] = each.permutation._asdict()
+    facts["cliffs_delta"] = each.delta._asdict()
+    return facts
+
+
+def of_units(why: str | None) -> str | None:
+    """The engine speaks of bulletins, which are the units of our own studies."""
+    if why is None:
+        return None
+    return why.replace("bulletin", "unit")
+
+
+# --- saying it ---------------------------------------------------------------------------------
+
+
+def missing(each: Comparison) -> int:
+    return sum(total.missing for total in each.cells.values())
+
+
+def verdict(each: Comparison) -> str:
+    """What follows from the interval, and from the one with the missing counted against it."""
+    effect, bounds = each.effect, each.effect.bounds
+    if effect.low is None:
+        return f"no interval ({of_units(effect.why)})"
+    if effect.low <= 0 <= effect.high:
+        return "not shown"
+    side = "above 0" if effect.low > 0 else "below 0"
+    if not missing(each):
+        return side
+    if bounds.low <= 0 <= bounds.high:
+        return f"{side} in what was read, not with the missing counted against it"
+    return f"{side}, also with the missing counted against it"
+
+
+def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
+    """What was found, in one sentence: with figures for one comparison, else what follows."""
+    told = " − ".join(pair)
+    if len(comparisons) > 1:
+        found: dict[str, list[str]] = {}
+        for each in comparisons:
+            found.setdefault(verdict(each), []).append(each.by)
+        parts = [f"{what} for {', '.join(names)}" for what, names in found.items()]
+        return f"{told}, each with a 95% interval: {'; '.join(parts)}."
+    [each] = comparisons
+    effect = each.effect
+    limits = interval(effect.low, effect.high, 1, sign=True, scale=100)
+    if limits:
+        limits = f", 95% interval {limits}"
+    few = ""
+    if effect.units < MIN_UNITS:
+        few = ", about these units only"
+    p = p_is(each.permutation.p)
+    return (
+        f"{told} is {points(effect.value)}{limits}, over {count(effect.units, 'unit')}: "
+        f"{verdict(each)}{few}; exact permutation within units: {p}."
+    )
+
+
+def shown(
+    path: Path,
+    args: Any,
+    comparisons: Sequence[Comparison],
+    pair: tuple[str, str],
+    told: str,
+) -> str:
+    """Sentence, table and figure, in at most 15 lines of 80 columns."""
+    lines = textwrap.wrap(told, cli.WIDTH)[: MOST + 1]
+    head = [args.by or "", *pair, "points (95%)", "p", "Cliff's δ"]
+    table = [[short(head[0], NAME), *(short(cell, CELL) for cell in pair), *head[3:]]]
+    for each in comparisons[:MOST]:
+        table.append(table_row(each))
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        lines.append("  ".join(map(str.ljust, row, widths)).rstrip()[: cli.WIDTH])
+    for each in comparisons[:MOST]:
+        lines.append(drawn(each))
+    lines.append(f"{'':{NAME}}  {'−100':<{HALF}}0{'+100 points':>{HALF + 7}}")
+    left = len(comparisons) - MOST
+    if left > 0:
+        lines.append(f"{left} more of {path.name}: --json has them")
+    return "\n".join(lines)
+
+
+def short(words: str, most: int) -> str:
+    if len(words) > most:
+        return f"{words[: most - 1]}…"
+    return words
+
+
+def table_row(each: Comparison) -> list[str]:
+    row = [short(each.by or "all", NAME)]
+    for total in each.cells.values():
+        row.append(counted(total.k, total.n))
+    effect = estimate(each.effect._asdict(), 100, 1).words
+    row += [effect, plain(each.permutation.p, 4), signed(each.delta.value)]
+    return row
+
+
+def drawn(each: Comparison) -> str:
+    """A line from −100 to +100 points: ● the value, ─ its interval, ∙ a unit outside of it, ┼ one
+    inside; behind it the bounds, where something is missing."""
+    effect = each.effect
+    axis = [" "] * (2 * HALF + 1)
+    axis[HALF] = "│"
+    if effect.low is not None:
+        for at in range(place(effect.low), place(effect.high) + 1):
+            axis[at] = "─"
+    for value in effect.by_bulletin.values():
+        at = place(value)
+        axis[at] = "┼" if axis[at] in "─┼" else "∙"
+    if effect.value is not None:
+        axis[place(effect.value)] = "●"
+    line = f"{short(each.by or 'all', NAME):{NAME}}  {''.join(axis)}"
+    if not missing(each):
+        return line
+    limits = interval(*effect.bounds, 0, sign=True, scale=100)
+    return f"{line}  missing: {limits}"
+
+
+def place(value: float) -> int:
+    return round((value + 1) * HALF)

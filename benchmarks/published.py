@@ -141,7 +141,7 @@ def five_languages(rows: Rows) -> Found:
     return Found(
         figures,
         "an effect of one's own persona on Gemini 3.5 Flash-Lite: −4.5 points (−8.6 to −0.1)",
-        f"{points(effect.value)}, and every mean of the tables below",
+        f"{points(effect.value)}, and the means of its tables",
         f"{said(effect)} over 15 language × scale blocks: not shown",
     )
 

@@ -29,8 +29,12 @@ print(json.dumps([duckdb.sql(part).fetchall() for part in sys.argv[1:]]))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The files that the page names: ten runs of seven agents and a baseline, two rounds each."""
+    """The files that the page names: ten runs of seven agents and a baseline, two rounds each; a
+    pilot and a mechanism study, with what is missing of some cells."""
     folder = tmp_path_factory.mktemp("project")
+    size = ("--design", "mechanism", "--runs", 1, "--run-id", "mechanism-s42")
+    for flags in ((), (*size, "--models", "sim-correlation,sim-coin")):
+        assert ended(folder, "run_pilot.py", *flags).returncode == 0
     study = plan(
         folder / "results/acausal", agents=7, rounds=2, baselines=["TitForTat"]
     )
@@ -108,7 +112,7 @@ def output(command, folder):
         check=False,
         text=True,
         capture_output=True,
-        env=clean_environment(),
+        env=clean_environment() | {"PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -169,6 +173,44 @@ def test_glmer_gives_the_coefficients_of_the_analysis(folder, analysis):
         ]
     }
     assert len(theirs) == len(NAMES) and theirs == pytest.approx(ours, abs=5e-3)
+
+
+def headlines(folder):
+    """What the recipes must print: the analyses' own values, in points with one decimal."""
+    points = {}
+    for run in ("pilot-s42", "mechanism-s42"):
+        out = json.loads(
+            (folder / "results/pilot" / run / "pilot-analysis.json").read_text()
+        )
+        for model, part in out[out["design"]["design"]]["by_model"].items():
+            value = 100 * part["contrasts"]["HP-LA"]["value"]
+            points[f"{run} {model}"] = f"{value:+.1f}"
+    return points
+
+
+@pytest.mark.parametrize("word", ["cells.HP", '"HP"]'])
+def test_recipes_give_the_headlines_of_one_shot_studies(folder, word):
+    lines = [line.rpartition(" ") for line in run(*example(word), folder).splitlines()]
+    assert {name: value for name, _, value in lines} == headlines(folder)
+
+
+@pytest.mark.parametrize("word", ["keep_default_na", "t.test("])
+def test_recipes_give_the_headline_of_a_tournament(folder, analysis, word):
+    effect = analysis["established"]["contrasts"]["HP-LA"]
+    head = f"headline {100 * effect['value']:+.1f} points, {effect['units']} bulletins"
+    assert head in run(*example(word), folder)
+
+
+def test_a_study_of_ours_is_a_table_too(folder):
+    """The pilot's contrast again, by its own exported rows."""
+    table = "results/pilot/pilot-s42/trials.csv"
+    columns = ("--outcome", "cooperates", "--cell", "cell", "--unit", "bulletin")
+    flags = ("--by", "model", "--contrast", "HP-LA", "--json")
+    done = ended(folder, "analyze.py", "--table", table, *columns, *flags)
+    results = json.loads(done.stdout)["results"]
+    assert {
+        f"pilot-s42 {each['by']}": f"{100 * each['value']:+.1f}" for each in results
+    }.items() <= headlines(folder).items()
 
 
 HARD = [

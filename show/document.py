@@ -24,6 +24,13 @@ from show.figures import Estimate, inline, visible
 
 WIDTH, LINES = 80, 13  # of what a terminal shows of a report
 NAME = 26  # characters of a row's name there
+NUMBERS = ("group", "row", "column", "estimate", "low", "high", "unit")  # of a CSV
+# "0.0312", "+12.5 points (+3.0 to +20.1)", "109/118 92% SE 2.7 (86 to 98)", an ASCII minus.
+NUMBER = r"[+-]?\d*\.?\d+"
+FIGURE = re.compile(
+    rf"(?P<value>{NUMBER})(/(?P<n>\d+)( [\d.]+%)?( SE [\d.]+)?)?(?P<unit>%| points|)"
+    rf"( \((?P<low>{NUMBER}) to (?P<high>{NUMBER})\))?"
+)
 SIMULATED = "SIMULATED"
 
 
@@ -335,7 +342,8 @@ def _aligned(table: Table) -> Iterator[str]:
 
 
 def files(report: Document) -> Iterator[tuple[str, str | list[list[Any]]]]:
-    """(name, content) in order: an SVG of every figure, the rows of a CSV of every table."""
+    """(name, content) in order: an SVG of every figure, the lines of a CSV of every table that
+    holds numbers."""
     stamp = SIMULATED if simulated(report) else ""
     titles, drawn = [], []
     for title, block in _walk(_blocks(report), report.title):
@@ -344,8 +352,10 @@ def files(report: Document) -> Iterator[tuple[str, str | list[list[Any]]]]:
     for name, block in zip(slugs(titles), drawn, strict=True):
         if isinstance(block, Plot):
             yield f"{name}.svg", plots.svg_file(block.figure, stamp)
-        else:
-            yield f"{name}.csv", _rows(block, stamp)
+            continue
+        rows = _rows(block, stamp)
+        if len(rows) > 1:
+            yield f"{name}.csv", rows
 
 
 def _blocks(report: Document) -> list[Any]:
@@ -381,35 +391,48 @@ def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Tab
 
 
 def _rows(table: Table, stamp: str) -> list[list[Any]]:
-    """A CSV's lines: the heads, then each row; an estimate takes three columns. `stamp`: what the
-    last column says, if any."""
-    columns = []
-    for title, *cells in _transposed([table.head, *table.full_rows()]):
-        if any(isinstance(cell, Estimate) for cell in cells):
-            columns += _estimates(title, cells)
-        else:
-            columns.append([title, *map(_value, cells)])
+    """A CSV's lines: names, then a line for each number of the table, and none for words. `stamp`:
+    what the last column says, if any."""
+    lines: list[list[Any]] = [list(NUMBERS)]
+    group = ""
+    for row in table.rows:
+        name = _ascii(row[0])
+        if len(row) == 1:
+            group = name
+        for title, cell in zip(table.head[1:], row[1:], strict=False):
+            numbers = _numbers(cell)
+            if numbers:
+                lines.append([group, name, _ascii(title), *numbers])
     if stamp:
-        columns.append(["stamp", *[stamp] * len(table.rows)])
-    return _transposed(columns)
-
-
-def _estimates(title: str, cells: Sequence[Line]) -> list[list[Any]]:
-    """Three columns: the figures, their lower and their upper limits."""
-    rows: list[list[Any]] = [[title, f"{title}, low", f"{title}, high"]]
-    for cell in cells:
-        if isinstance(cell, Estimate):
-            rows.append([cell.value, cell.low, cell.high])
-        else:
-            rows.append([_value(cell), None, None])
-    return _transposed(rows)
+        lines = [[*line, stamp] for line in lines]
+        lines[0][-1] = "stamp"
+    return lines
 
 
 def _transposed(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
     return list(map(list, zip(*rows, strict=True)))
 
 
-def _value(cell: Line) -> Any:
+def _numbers(cell: Line) -> list[Any]:
+    """Estimate, low, high and unit of a cell; none where it holds words."""
     if isinstance(cell, Heat):
-        return cell.strength
-    return visible(words_of(cell))
+        cell = Estimate(cell.words, cell.strength)
+    if isinstance(cell, Estimate):
+        numbers = [cell.value, cell.low, cell.high, cell.unit]
+        return [] if cell.value is None else numbers
+    found = FIGURE.fullmatch(_ascii(cell).replace(",", ""))
+    if found is None:
+        return []
+    n, unit = found["n"], found["unit"].strip()
+    numbers = [float(found["value"]), None, None, unit]
+    if n:
+        numbers = [float(found["value"]) / max(1, int(n)), None, None, f"share of {n}"]
+    if found["low"]:
+        scale = 100 if n else 1
+        numbers[1:3] = float(found["low"]) / scale, float(found["high"]) / scale
+    return numbers
+
+
+def _ascii(line: Line) -> str:
+    """Words with the minus that programmes read."""
+    return visible(words_of(line)).replace("−", "-")

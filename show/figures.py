@@ -120,12 +120,14 @@ def counted(k: int, n: int) -> str:
 
 
 class Estimate(NamedTuple):
-    """A figure with its interval: as it is said, and as the numbers that a CSV file holds."""
+    """A figure with its interval: as it is said, and as the numbers that a CSV file holds; `unit`:
+    of these."""
 
     words: str
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    unit: str = "share"
 
 
 def estimate(

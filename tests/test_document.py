@@ -155,15 +155,32 @@ def test_marks_have_the_places_of_their_values():
     assert float(band["height"]) == pytest.approx(0.2 * 160)
 
 
-def test_tables_are_rows_with_numbers_where_a_figure_has_an_interval_and_the_stamp():
+def test_a_csv_has_a_line_for_each_number_of_a_table_and_none_for_words():
     made = dict(doc.files(REPORT))
     assert list(made) == ["dots.svg", "effects.csv", "model-a.csv"]
-    head, first, second = made["effects.csv"]
-    assert head[1:4] == ["points", "points, low", "points, high"]
-    assert first == ["first", 0.05, 0.01, 0.09, "met", "–", "SIMULATED"]
-    assert second == ["second", "none", None, None, "not met why", 0.7, "SIMULATED"]
+    columns = ["group", "row", "column", "estimate", "low", "high", "unit", "stamp"]
+    assert made["effects.csv"] == [
+        columns,
+        ["", "first", "points", 0.05, 0.01, 0.09, "share", "SIMULATED"],
+        ["", "second", "share", 0.7, None, None, "share", "SIMULATED"],
+    ]
     assert "SIMULATED" in made["dots.svg"]
     assert "SIMULATED" not in str(dict(doc.files(REPORT._replace(stamps=[]))))
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        ("1,272", [1272, None, None, ""]),
+        ("−2.5 points (−8.0 to +3.1)", [-2.5, -8, 3.1, "points"]),
+        ("30% (9 to 51)", [30, 9, 51, "%"]),
+        ("45/60, 75%, SE 2.7 (66 to 84)", [0.75, 0.66, 0.84, "share of 60"]),
+    ],
+)
+def test_figures_that_are_said_in_words_are_numbers_in_a_csv(words, numbers):
+    table = doc.Table(["cell", "a − b"], [["all"], ["x", words], ["y", "no data"]])
+    report = REPORT._replace(sections=[doc.Section("S", [table])], stamps=[])
+    assert dict(doc.files(report))["s.csv"][1:] == [["all", "x", "a - b", *numbers]]
 
 
 def test_a_terminal_aligns_verdicts_and_cuts_what_passes_80_columns():

@@ -83,13 +83,16 @@ def test_foreign_text_can_be_neither_a_formula_nor_a_new_column():
 
 
 def test_figures_of_a_study_have_the_numbers_of_the_analysis(folder, analysis):
-    first = rows_of((folder / "drawn/effects.csv").read_bytes())[0]
+    first, *_ = rows_of((folder / "drawn/effects.csv").read_bytes())
     effect = analysis["established"]["contrasts"]["HP-LA"]
-    assert [
-        float(first[f"points (interval){end}"]) for end in ("", ", low", ", high")
-    ] == [effect["value"], effect["low"], effect["high"]] and first[
-        "stamp"
-    ] == "SIMULATED"
+    numbers = [float(first[name]) for name in ("estimate", "low", "high")]
+    assert numbers == [effect["value"], effect["low"], effect["high"]]
+    assert (first["unit"], first["stamp"]) == ("share", "SIMULATED")
+    for path in (folder / "drawn").glob("*.csv"):
+        assert "−" not in path.read_text("utf-8")
+        assert all(
+            float(row["estimate"]) is not None for row in rows_of(path.read_bytes())
+        )
 
 
 def test_figures_of_a_pilot_are_written_and_named(tmp_path):

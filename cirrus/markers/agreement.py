@@ -538,4 +538,4 @@ def _found(share: Mapping[str, Any]) -> str:
 def _coefficient(ac1: Mapping[str, Any]) -> Estimate:
     limits = ac1["low"], ac1["high"]
     words = bracketed(plain(ac1["value"]), interval(*limits))
-    return Estimate(words, ac1["value"], *limits)
+    return Estimate(words, ac1["value"], *limits, unit="AC1")

@@ -269,7 +269,7 @@ def _coefficient(row: Mapping[str, Any] | None) -> list[doc.Line]:
     p = p_value(row["p"])
     if row["test"] == "Wald":
         p += " (Wald)"
-    effect = estimate(row | {"value": row["estimate"]})
+    effect = estimate(row | {"value": row["estimate"]})._replace(unit="log odds")
     return [effect, p, p_value(row["p_holm"])]
 
 

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from cirrus import foreign, instruments, plans
+from cirrus.judge import prereg
 from cirrus.judge.rows import (
     PLAN_FILE,
     RUNS_FILE,
@@ -261,9 +262,14 @@ def analyse_pilot(args, run, manifest) -> dict[str, Any]:
     summary = pilot.read(target / "pilot-analysis.json")
     drawn, listing = write_figures(summary, args.figures)
     state = manifest["state"]
+    registered = prereg.registration_of(run, manifest)
+    room = doc.LINES
+    if registered:
+        told = prereg.told(registered)
+        listing, room = [*told, *listing], room - len(told)
     if not args.json:
         print(
-            doc.terminal(summary),
+            doc.terminal(summary, room),
             f"{target}: {len(made)} files derived from the run's journal (state: {state})",
             *listing,
             f"open {target / 'report.html'}",
@@ -277,6 +283,8 @@ def analyse_pilot(args, run, manifest) -> dict[str, Any]:
         "state": state,
         "simulated": is_simulated(manifest),
     }
+    if registered:
+        entry["registration"] = registered
     if drawn:
         entry["figures"] = drawn
     return entry
@@ -495,6 +503,7 @@ def indexed(folder: verify.Folder) -> verify.Content | None:
 READERS = [
     OF_RUNS,
     plans.plan,
+    plans.registered,
     partial(plans.analysis, OF_RUNS),
     elsewhere,
     report.content,

@@ -36,10 +36,11 @@ from cirrus.ask.probes import KINDS as PROBES
 from cirrus.ask.prompts import LEVERS, bulletin_pool
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.families import EFFECTS, power
+from cirrus.judge import prereg
 from cirrus.reports.pilot import read
-from common import UsageError, cli
+from common import COMPLETE, UsageError, cli
 from common import config as c
-from common.artifacts import read_bytes
+from common.artifacts import read_bytes, sha256
 from common.session import last_words
 from common.shape import enum, options, whole
 from common.verify import open_run
@@ -129,6 +130,11 @@ def arguments(argv):
         metavar="NAME",
         help="standard or ablated: the wording of prompts and cues",
     )
+    add(
+        "--preregister",
+        action="store_true",
+        help="write prereg.json into the run's folder, print its hash, ask nothing",
+    )
     return flags.parse_args(argv)
 
 
@@ -163,6 +169,11 @@ def main(argv) -> cli.Done:
         domain.texts
         | instruments.further_texts(design, source, setup.choice.simulated),
     )
+    if args.preregister and not args.dry_run:
+        return preregister(origin, args.design)
+    registered = origin.folder / prereg.FILE
+    if registered.is_file():
+        origin.identity["prereg_sha256"] = sha256(read_bytes(registered))
     return c.study_main(
         setup,
         c.Plan(
@@ -174,6 +185,17 @@ def main(argv) -> cli.Done:
         ),
         report,
     )
+
+
+def preregister(origin, design) -> cli.Done:
+    """Write what will be asked, read and tested; the same command without the flag asks."""
+    folder = origin.folder
+    study = prereg.one_shot(design, folder.name, origin.identity["config"])
+    digest = prereg.write(folder, study)
+    file = str(folder / prereg.FILE)
+    facts = {"preregistered": [{"file": file, "runs": 1, "sha256": digest}]}
+    lines = [f"{file}: sha256 {digest}", prereg.POST]
+    return cli.Done(COMPLETE, facts, "\n".join(lines))
 
 
 def check_flags(args):

@@ -546,11 +546,6 @@ def chosen(config, keys: Sequence[str], models) -> dict[str, Any]:
 # --- what it says and writes ------------------------------------------------------------------
 
 
-POST = (
-    "post the hash where a third party stamps the time; runs below this folder carry it"
-)
-
-
 def preregister(args, runs) -> cli.Done:
     if not args.plan:
         raise UsageError("--preregister: give the --plan that is to be registered")
@@ -569,7 +564,7 @@ def preregister(args, runs) -> cli.Done:
         made.append({"file": file, "runs": len(members), "sha256": digest})
         lines.append(f"{file}: {len(members)} runs, sha256 {digest}")
     instruments.note_plan(args.out, args.plan, runs)
-    lines.append(POST)
+    lines.append(prereg.POST)
     facts = {"plan": args.plan, "preregistered": made}
     return cli.Done(COMPLETE, facts, "\n".join(lines))
 

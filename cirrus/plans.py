@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cirrus.judge.prereg import FILE as PREREG
+from cirrus.judge.prereg import is_one_shot
 from cirrus.judge.rows import (
     PLAN,
     PLAN_FILE,
@@ -25,7 +26,7 @@ from common import UsageError
 from common.artifacts import sha256_in
 from common.runs import RESTORE, read_manifest
 from common.shape import OBJECT, read
-from common.verify import Content, Folder, Reader, Verdict, check_named
+from common.verify import MANIFEST, Content, Folder, Reader, Verdict, check_named
 
 ANALYSIS = "acausal-analysis.json"
 ANEW = "; changed or out of date: analyze.py {} writes it anew"
@@ -36,6 +37,8 @@ def plan(folder: Folder) -> Content | None:
     beside = _beside(folder)
     plans = plans_in(folder.path, beside.values())
     if PREREG in folder.names and PLAN_FILE not in folder.names:
+        if is_one_shot(folder.path):
+            return None
         raise UsageError(
             f"{PREREG}: no {PLAN_FILE} beside it; restore that, or remove it"
         )
@@ -45,6 +48,24 @@ def plan(folder: Folder) -> Content | None:
     for planned in plans:
         return _planned(folder, planned, beside)
     return None
+
+
+def registered(folder: Folder) -> Content | None:
+    """What a one-shot run that was registered must hold beside its own files."""
+    verdict = Verdict(str(folder.path), "preregistration", "incomplete")
+    if MANIFEST not in folder.names:
+        if PREREG not in folder.names or not is_one_shot(folder.path):
+            return None
+        return Content(verdict._replace(notes=["its run is not begun"]), {}, {PREREG})
+    manifest = read_manifest(folder.path)
+    carried = manifest["identity"].get("prereg_sha256", "")
+    here = sha256_in(folder.path, PREREG)
+    if manifest["artifact"] != "pilot" or not (carried or here):
+        return None
+    problems = []
+    if carried != here:
+        problems.append(f"{PREREG}: not the one that the run was made under")
+    return Content(verdict._replace(problems=problems), {}, {PREREG})
 
 
 def _beside(folder: Folder) -> dict[str, Mapping[str, Any]]:

@@ -139,6 +139,68 @@ def test_how_runs_are_not_those_that_were_registered(names, change, deviations):
     ]
 
 
+# --- one-shot studies --------------------------------------------------------------------------
+
+
+SMALL = ("--runs", 2, "--models", "sim-coin", "--run-id", "run", "--out", ".")
+
+
+def analysed(cli):
+    done = cli("analyze.py", "run", "--json")
+    [entry] = json.loads(done.stdout)["runs"]
+    return entry
+
+
+def test_a_registered_pilot_is_confirmatory(cli, tmp_path):
+    done = cli("run_pilot.py", *SMALL, "--preregister", "--json")
+    [made] = json.loads(done.stdout)["preregistered"]
+    assert made["sha256"] == digest((tmp_path / "run/prereg.json").read_bytes())
+    assert cli("analyze.py", "--verify", "run").returncode == 3  # registered, not begun
+    assert cli("run_pilot.py", *SMALL).returncode == 0
+    assert analysed(cli)["registration"] == {
+        "kind": "confirmatory",
+        "why": "",
+        "heads": {"run": made["sha256"]},
+        "deviations": [],
+    }
+    assert "\nconfirmatory: " in cli("analyze.py", "run").stdout
+    assert cli("analyze.py", "--verify", "run").returncode == 0
+
+
+def test_a_pilot_is_exploratory_after_any_change(cli, tmp_path):
+    """A script of that day is gone; and the run was not made under what lies here now."""
+    assert cli("run_pilot.py", *SMALL, "--preregister").returncode == 0
+    assert cli("run_pilot.py", *SMALL).returncode == 0
+    path = tmp_path / "run" / prereg.FILE
+    data = json.loads(path.read_bytes())
+    data["files"]["scripts"]["gone.py"] = "0" * 64
+    path.write_text(canonical_json(data))
+    found = analysed(cli)["registration"]
+    assert found["kind"] == "exploratory"
+    assert found["deviations"] == [
+        "scripts: gone.py removed",
+        "run was not made under this registration",
+    ]
+    done = cli("analyze.py", "--verify", "run")
+    assert done.returncode == 2 and "not the one that the run was made" in done.stdout
+    path.unlink()
+    assert cli("analyze.py", "--verify", "run").returncode == 2
+
+
+def test_a_pilot_that_has_begun_is_not_registered(cli):
+    assert cli("run_pilot.py", *SMALL).returncode == 0
+    assert "registration" not in analysed(cli)
+    done = cli("run_pilot.py", *SMALL, "--preregister")
+    assert done.returncode == 2 and "run has begun already" in done.stderr
+
+
+@pytest.mark.parametrize("design", ["2x2", "lever", "mechanism", "mirror", "twin"])
+def test_every_design_registers_its_endpoint(design):
+    data = prereg.one_shot(design, "r", {"seed": 3, "models": ["b", "a"]})
+    assert (data["models"], data["seeds"]) == (["b", "a"][::-1], [3])
+    assert {"endpoint", "word"} <= data["primary"].keys()
+
+
 # --- confirmatory ------------------------------------------------------------------------------
 
 

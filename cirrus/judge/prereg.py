@@ -2,6 +2,8 @@
 
     write(folder, document("confirmatory", runs))     # prereg.json in a plan's folder
     registration(study)["kind"]                       # "confirmatory" or "exploratory", and why
+    write(folder, one_shot("mechanism", run_id, config))     # in the folder of the run itself
+    registration_of(folder, manifest)["kind"]
 
 Its hash is in every run made under it.
 """
@@ -18,7 +20,9 @@ from common.shape import OBJECT, TEXT, enum, list_of, map_of, read, record, whol
 from show.figures import count
 
 FILE = "prereg.json"
+POST = "post the hash where a third party stamps the time; runs made in this folder carry it"
 ROOT = Path(__file__).resolve().parents[2]
+SHOWN = 2  # deviations in a terminal
 
 # What a hash of each part covers, relative to the project: whole folders, so that no list is
 # kept by hand; tests/test_prereg.py finds every module of a study in them.
@@ -48,6 +52,47 @@ EXCLUSIONS = [
     "imputed in the primary test",
     "nothing else: no run, agent or model is dropped after its answers are seen",
 ]
+# What a one-shot study tests, by its design. In all of them models are judged one by one, and share
+# 5% of error.
+ONE_SHOT = {
+    "2x2": {
+        "endpoint": "HP - LA: the share of cooperative decisions with high symmetry and the cue, "
+        "less that with neither; averaged inside bulletins and wordings, interval over both",
+        "word": "at most cue-responsive: nothing and missing excluded (docs/mechanism.md)",
+        "as_specified": "the specification's success criteria, on point estimates",
+    },
+    "mechanism": {
+        "endpoint": "HP - LA, and the contrasts of six accounts (docs/mechanism.md): HP - UP, "
+        "HP - UP - MN + ME, HP - KP, HP - QL, HP - LA - 2 (KP - KL), HP - MN and ME - UP; averaged "
+        "inside bulletins and wordings, interval over both",
+        "word": "the highest whose accounts are all excluded, each also with what is missing "
+        "counted against it",
+    },
+    "mirror": {
+        "endpoint": "PD18 - PD2 and M2 - M18, in all and in each half of the bulletins; near - far; "
+        "averaged inside bulletins and wordings, interval over both",
+        "word": "record-sensitive, evidence-sensitive or evidence-weighing (docs/mechanism.md)",
+    },
+    "lever": {
+        "endpoint": "the share of cooperative decisions at each strength of the joint outcome, and "
+        "the strength that does as much as symmetry with the cue",
+        "word": "none by the lever",
+    },
+    "twin": {
+        "endpoint": "TS - TU: an instance of the same model that read the notice, less one that did "
+        "not; TS - TO: less another model; averaged inside bulletins, interval over them",
+        "word": "none",
+    },
+}
+ONE_SHOT_EXCLUSIONS = [
+    "answers without exactly one readable option: counted by cell, set against each contrast",
+    "a model whose warm-up answers cannot be read is set aside, by name, before its first trial",
+    "nothing else: no trial, bulletin or model is dropped after its answers are seen",
+]
+ONE_SHOT_STOPPING = (
+    "All trials of the design are asked; none is added or repeated. A run that a budget, an outage "
+    "or a kill has stopped is resumed, and a question that was answered is never asked again."
+)
 STOPPING = (
     "All runs of the plan are completed; none is added or repeated. A run that a budget, "
     "an outage or a kill has stopped is resumed under the same identity, and a question "
@@ -85,18 +130,14 @@ def hashes(root: Path = ROOT) -> dict[str, dict[str, str]]:
 def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The preregistration of a whole study: every plan, seed and model in one. `runs`: folder,
     run_id and config of each."""
+    models: set[str] = set()
+    for run in runs:
+        models.update(_models(run["config"]["models"]))
     return {
         "artifact": "prereg",
         "plan": plan,
         "runs": list(runs),
-        "models": sorted(
-            {
-                model["name"]
-                for run in runs
-                for models in run["config"]["models"].values()
-                for model in models
-            }
-        ),
+        "models": sorted(models),
         "seeds": sorted({run["config"]["seed"] for run in runs}),
         "plan_sha256": sha256(canonical_json(list(runs))),
         "files": hashes(),
@@ -106,8 +147,24 @@ def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _models(configured: Any) -> list[str]:
+    """The names in a configuration: of a tournament by stage, of a one-shot study in a list."""
+    if not isinstance(configured, dict):
+        return list(configured)
+    return [model["name"] for models in configured.values() for model in models]
+
+
+def one_shot(design: str, run_id: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The preregistration of a one-shot study, which is one run and holds it in its own folder."""
+    study = document(design, [{"folder": "", "run_id": run_id, "config": dict(config)}])
+    study["primary"] = ONE_SHOT[design]
+    study["exclusions"] = ONE_SHOT_EXCLUSIONS
+    study["stopping_rule"] = ONE_SHOT_STOPPING
+    return study
+
+
 def write(folder: Path, data: Mapping[str, Any]) -> str:
-    """Write prereg.json into a plan's folder that has no runs yet; its hash."""
+    """Write prereg.json into a folder that has no runs yet, of a plan or of one run; its hash."""
     path, content = folder / FILE, json_file(data)
     if path.exists():
         if path.read_bytes() != content:
@@ -115,9 +172,9 @@ def write(folder: Path, data: Mapping[str, Any]) -> str:
                 f"{path}: another preregistration is here; use another --out"
             )
         return sha256(content)
-    if begun := sorted(
-        manifest.parent.name for manifest in folder.glob("*/manifest.json")
-    ):
+    manifests = [*folder.glob("manifest.json"), *folder.glob("*/manifest.json")]
+    begun = sorted(manifest.parent.name for manifest in manifests)
+    if begun:
         raise UsageError(
             f"{folder}: {begun[0]} has begun already; a preregistration comes before "
             "the first call: use another --out"
@@ -128,9 +185,15 @@ def write(folder: Path, data: Mapping[str, Any]) -> str:
 
 
 def load(folder: Path) -> dict[str, Any] | None:
-    """The preregistration in a plan's folder, None where there is none."""
+    """The preregistration in a folder, None where there is none."""
     path = folder / FILE
     return read(path, KIND, RESTORE) if path.is_file() else None
+
+
+def is_one_shot(folder: Path) -> bool:
+    """Whether the preregistration in a folder is that of a one-shot run."""
+    data = load(folder)
+    return data is not None and [run["folder"] for run in data["runs"]] == [""]
 
 
 # --- what has changed since, and what an analysis may then call confirmatory ----------------------
@@ -210,6 +273,15 @@ def registration(study: Study) -> dict[str, Any]:
     }
 
 
+def told(registered: Mapping[str, Any]) -> list[str]:
+    """A registration in lines for a terminal: what the analysis is, and its first deviations."""
+    [head] = registered["heads"].values()
+    lines = [f"{registered['kind']}: preregistered, sha256 {head[:16]}…"]
+    if registered["why"]:
+        lines = [f"{registered['kind']}: {registered['why']}"]
+    return [*lines, *registered["deviations"][:SHOWN]]
+
+
 def _deviations(
     runs: Sequence[Run], data: Mapping, heads: Mapping[str, str]
 ) -> Iterator[str]:
@@ -219,13 +291,39 @@ def _deviations(
         yield f"{', '.join(heads)}: {line}"
     for run in runs:
         name = f"{run.folder.parent.name}: {run.name}"
-        if run.manifest["identity"].get("prereg_sha256") not in heads.values():
-            yield f"{name} was not made under this registration"
-        if not run.complete:
-            yield f"{name} is unfinished"
-        for model, upstreams in run.manifest["upstreams"].items():
-            if len(upstreams) > 1:
-                yield (
-                    f"{name}: {model} was answered by {', '.join(upstreams)}; --upstream "
-                    "keeps a run to one"
-                )
+        yield from _of_run(name, run.manifest, heads)
+
+
+def _of_run(
+    name: str, manifest: Mapping[str, Any], heads: Mapping[str, str]
+) -> Iterator[str]:
+    """How a run was not made, or not finished, as registered."""
+    if manifest["identity"].get("prereg_sha256") not in heads.values():
+        yield f"{name} was not made under this registration"
+    if manifest["state"] != "complete":
+        yield f"{name} is unfinished"
+    for model, upstreams in manifest["upstreams"].items():
+        if len(upstreams) > 1:
+            yield (
+                f"{name}: {model} was answered by {', '.join(upstreams)}; --upstream "
+                "keeps a run to one"
+            )
+
+
+def registration_of(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The same of a one-shot run; None where its folder holds no preregistration."""
+    data = load(folder)
+    if data is None:
+        return None
+    name = folder.resolve().name
+    heads = {name: sha256(read_bytes(folder / FILE))}
+    config = manifest["identity"]["config"]
+    [registered] = data["runs"]
+    deviations = [*changed_files(data), *_of_run(name, manifest, heads)]
+    if registered["config"] != config:
+        deviations.append(f"{name} has another configuration")
+    kind, why = "confirmatory", ""
+    if deviations:
+        kind = "exploratory"
+        why = f"{count(len(deviations), 'deviation')} from the preregistration"
+    return {"kind": kind, "why": why, "heads": heads, "deviations": deviations}

@@ -41,7 +41,7 @@ from cirrus.judge.rows import (
     without_ratings,
 )
 from cirrus.markers import ratings
-from cirrus.reports import calibration, pilot, study
+from cirrus.reports import calibration, paper, pilot, study
 from cirrus.reports.study import gist, noticed, write_analysis
 from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli, verify
 from common.artifacts import csv_line, json_file, read_bytes, write_atomic
@@ -131,6 +131,11 @@ def arguments(argv):
         metavar="DIR",
         help="also write every figure as .svg, every table as .csv, into this folder",
     )
+    add(
+        "--paper",
+        metavar="DIR",
+        help="also write methods, a LaTeX table, a citation, figures, into this folder",
+    )
     cli.add_json_flag(add)
     return flags.parse_args(argv)
 
@@ -138,6 +143,8 @@ def arguments(argv):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     check(args)
+    if args.paper and not any(Path(args.runs[0]).rglob(MANIFEST)):
+        return post(args)
     if args.table:
         return foreign.compare_all(args)
     if args.index:
@@ -159,6 +166,8 @@ def check(args):
         raise UsageError(
             "the following arguments are required: RUN; analyze.py --help lists the flags"
         )
+    if args.paper and len(args.runs) != 1:
+        raise UsageError("--paper: give one run, or one folder of runs")
     if args.runs and args.table is not None:
         raise UsageError(f"--table: {args.runs[0]}: a run; analyse it without --table")
     given = [flag for flag in MODES if getattr(args, flag[2:].replace("-", "_"))]
@@ -212,7 +221,12 @@ def analyse_study(args, runs) -> cli.Done:
     if len(runs) > 1:  # a word before some seconds of silence
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
     target, names, out = write_analysis(tournament, where)
-    drawn, listing = write_figures(study.document(out), args.figures)
+    summary = study.document(out)
+    drawn, listing = write_figures(summary, args.figures)
+    if args.paper:
+        manifests = {run.folder: run.manifest for run in tournament.runs}
+        made = paper.files(summary, manifests, out["registration"])
+        listing += write_into(args.paper, made)
     cli.note(noticed(out))
     left = cli.unfinished(run.complete for run in tournament.runs)
     written = f"{target}: {len(names)} files from {figures.count(len(tournament.runs), 'run')}"
@@ -263,6 +277,10 @@ def analyse_pilot(args, run, manifest) -> dict[str, Any]:
     drawn, listing = write_figures(summary, args.figures)
     state = manifest["state"]
     registered = prereg.registration_of(run, manifest)
+    if args.paper:
+        listing += write_into(
+            args.paper, paper.files(summary, {run: again}, registered)
+        )
     room = doc.LINES
     if registered:
         told = prereg.told(registered)
@@ -357,14 +375,29 @@ def elsewhere(folder: verify.Folder) -> verify.Content | None:
 def write_figures(report, folder):
     """Every figure as SVG, every table as CSV, straight into the folder, if any: (their names, what
     a terminal shows of them)."""
-    made = dict(doc.files(report)) if folder else {}
+    if not folder:
+        return [], []
+    made = dict(doc.files(report))
+    return list(made), write_into(folder, made)
+
+
+def write_into(folder: str, made) -> list[str]:
+    """Write {name: text, or the lines of a CSV} into a folder; what a terminal shows of it."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
     for name, content in made.items():
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        write_atomic(
-            Path(folder, name),
-            content if isinstance(content, str) else "".join(map(csv_line, content)),
-        )
-    return list(made), [cli.wrapped(f"{folder}: {', '.join(made)}")] * bool(made)
+        if not isinstance(content, str):
+            content = "".join(map(csv_line, content))
+        write_atomic(Path(folder, name), content)
+    return [cli.wrapped(f"{folder}: {', '.join(made)}")]
+
+
+def post(args) -> cli.Done:
+    """The text of a preregistration whose runs are not begun."""
+    made = paper.posted(Path(args.runs[0]))
+    if not made:
+        raise UsageError(f"{args.runs[0]}: {verify.NO_RUN}")
+    facts = {"written": args.paper, "files": list(made)}
+    return cli.Done(COMPLETE, facts, "\n".join(write_into(args.paper, made)))
 
 
 # --- the list of runs --------------------------------------------------------------------------

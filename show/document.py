@@ -358,6 +358,11 @@ def files(report: Document) -> Iterator[tuple[str, str | list[list[Any]]]]:
             yield f"{name}.csv", rows
 
 
+def tables(report: Document) -> list[Table]:
+    every = _walk(_blocks(report), report.title)
+    return [block for _, block in every if isinstance(block, Table)]
+
+
 def _blocks(report: Document) -> list[Any]:
     blocks = [*report.gist, *report.sections]
     if report.figure:

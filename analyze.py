@@ -58,26 +58,34 @@ OF_RUNS = verify.runs(INSTRUMENTS)
 MANIFEST, ANALYSIS = verify.MANIFEST, plans.ANALYSIS
 NAMED = record(artifact=enum("runs"), runs=several(TEXT))
 
-MODES = ("--table", "--verify", "--index", "--export-ratings", "--import-ratings")
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
   python3 analyze.py results/pilot/pilot-s42 --figures paper/figures
   python3 analyze.py --verify results         every run below this folder
   python3 analyze.py --index results          results/index.html: a list of them
   python3 analyze.py results/acausal/confirmatory-s42 --export-ratings sheet.csv
-  python3 analyze.py results/acausal/confirmatory-s42 --import-ratings anna.csv"""
+  python3 analyze.py results/acausal/confirmatory-s42 --import-ratings anna.csv
+  python3 analyze.py --table t.csv --outcome y --cell c --unit u --contrast A-B"""
 
 
 def arguments(argv):
+    if foreign.is_meant(argv):
+        return foreign.arguments(argv)
     flags = cli.parser(
         "Analyse runs of run_pilot.py and run_tournament.py, or verify them.",
         EXAMPLES,
         "RUN…",
     )
     flags.add_argument(
-        "runs", nargs="*", metavar="RUN", help="a run's folder, or a folder of runs"
+        "runs", nargs="+", metavar="RUN", help="a run's folder, or a folder of runs"
     )
     add = flags.add_argument_group("in place of the analysis").add_argument
+    add(
+        "--table",
+        metavar="FILE",
+        help="compare two cells of anybody's table, by --outcome, --positive, --cell, "
+        "--unit, --wording, --by, --contrast (--table FILE --help says more)",
+    )
     add(
         "--verify",
         action="store_true",
@@ -119,7 +127,6 @@ def arguments(argv):
         metavar="N",
         help="seed of the sample and its order (default 42)",
     )
-    foreign.add_flags(flags.add_argument_group)
     add = flags.add_argument_group("files and output").add_argument
     add(
         "--out",
@@ -142,11 +149,11 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
+    if foreign.is_meant(argv):
+        return foreign.compare_all(args)
     check(args)
     if args.paper and not any(Path(args.runs[0]).rglob(MANIFEST)):
         return post(args)
-    if args.table:
-        return foreign.compare_all(args)
     if args.index:
         return index_all(args)
     return verify_all(args) if args.verify else analyse_all(args)
@@ -161,16 +168,13 @@ def count(text):
 
 def check(args):
     """UsageError for flags that would say nothing beside the others."""
-    foreign.check_flags(args)
-    if not args.runs and args.table is None:
-        raise UsageError(
-            "the following arguments are required: RUN; analyze.py --help lists the flags"
-        )
     if args.paper and len(args.runs) != 1:
         raise UsageError("--paper: give one run, or one folder of runs")
-    if args.runs and args.table is not None:
-        raise UsageError(f"--table: {args.runs[0]}: a run; analyse it without --table")
-    given = [flag for flag in MODES if getattr(args, flag[2:].replace("-", "_"))]
+    given = [
+        flag
+        for flag in ("--verify", "--index", "--export-ratings", "--import-ratings")
+        if getattr(args, flag[2:].replace("-", "_"))
+    ]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: one at a time")
     if args.expect_head is not None and given != ["--verify"]:
@@ -283,7 +287,8 @@ def analyse_pilot(args, run, manifest) -> dict[str, Any]:
         )
     room = doc.LINES
     if registered:
-        told = prereg.told(registered)
+        why = registered["why"] or "as preregistered"
+        told = [f"{registered['kind']}: {why}", *registered["deviations"][:2]]
         listing, room = [*told, *listing], room - len(told)
     if not args.json:
         print(

@@ -17,12 +17,15 @@ from typing import Any, NamedTuple
 from common import COMPLETE, UsageError, cli
 from common.artifacts import read_jsonl
 from common.shape import nearest
+from show import plots
 from show.figures import count, counted, estimate, interval, p_is, plain, points, signed
+from show.plots import Point
 from stats import cliffs_delta, contrast, permutation_test, tally
 from stats.results import Count, Estimate, Permutation, UnitContrast
 
 # {flag: (what stands behind it, its help)}
 FLAGS = {
+    "--table": ("FILE", ".csv, .tsv, .jsonl, .parquet, or .eval, a log of Inspect"),
     "--outcome": (
         "COLUMN",
         "what is compared: 0/1, true/false, yes/no; empty: missing",
@@ -34,7 +37,10 @@ FLAGS = {
     "--by": ("COLUMN", "a comparison for each of its values, such as a model"),
     "--contrast": ("A-B", "two values of the cell's column"),
 }
-NEEDED = ("outcome", "cell", "unit", "contrast")
+NEEDED = ("--table", "--outcome", "--cell", "--unit", "--contrast")
+EXAMPLES = """  analyze.py --table t.csv --outcome y --cell c --unit u --contrast A-B
+  analyze.py --table task.eval --outcome match --cell style --unit item \\
+    --by model --contrast short-long"""
 COLUMNS = ("outcome", "cell", "unit", "wording", "by")
 MISSING = ("", "na", "n/a", "nan", "<na>", "none", "null")
 BINARY = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "no": 0}
@@ -42,12 +48,9 @@ BINARY = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "
 SCORES = {"C": 1, "I": 0, "N": None}
 MIN_UNITS = 6  # with fewer an interval speaks of these units only
 LONGEST = 1 << 30  # characters of a field: texts of models stand in such tables
-MOST = 4  # comparisons that fit a terminal beside table, figure and sentence
-NAME, CELL, HALF = (
-    12,
-    10,
-    20,
-)  # characters: a name, a cell's name, half of the figure's axis
+MOST = 3  # comparisons that fit a terminal beside the sentence
+SENTENCE = 4  # lines of it there
+NAME, BAR = 22, 30  # characters of a name, and of a full bar
 
 
 class Row(NamedTuple):
@@ -78,24 +81,19 @@ class Comparison(NamedTuple):
     delta: Estimate
 
 
-def add_flags(group: Callable[[str], Any]) -> None:
-    """The flags of --table, in a group of their own."""
-    add = group("a table from elsewhere").add_argument
-    kinds = ", ".join(READERS)
-    add("--table", metavar="FILE", help=f"compare two cells of a table: {kinds}")
+def is_meant(argv: Sequence[str]) -> bool:
+    """Whether the flags of analyze.py are those of a table."""
+    return any(text.partition("=")[0] == "--table" for text in argv)
+
+
+def arguments(argv: Sequence[str]) -> Any:
+    """The flags of analyze.py --table, which takes no run."""
+    flags = cli.parser("Compare two cells of a table over units.", EXAMPLES)
     for flag, (metavar, told) in FLAGS.items():
-        add(flag, metavar=metavar, help=told)
-
-
-def check_flags(args: Any) -> None:
-    """UsageError for a flag of --table without it, and for --table without one it needs."""
-    for flag in FLAGS:
-        name = flag.removeprefix("--")
-        given = getattr(args, name) is not None
-        if given and args.table is None:
-            raise UsageError(f"{flag}: means something only with --table")
-        if args.table is not None and name in NEEDED and not given:
-            raise UsageError(f"--table: needs {flag} {FLAGS[flag][0]}")
+        needed = flag in NEEDED
+        flags.add_argument(flag, metavar=metavar, help=told, required=needed)
+    cli.add_json_flag(flags.add_argument)
+    return flags.parse_args(argv)
 
 
 def compare_all(args: Any) -> cli.Done:
@@ -126,7 +124,7 @@ def compare_all(args: Any) -> cli.Done:
         "results": [facts_of(each, pair) for each in comparisons],
         "sentence": told,
     }
-    return cli.Done(COMPLETE, facts, shown(path, args, comparisons, pair, told))
+    return cli.Done(COMPLETE, facts, shown(args, comparisons, told))
 
 
 # --- reading -----------------------------------------------------------------------------------
@@ -385,66 +383,39 @@ def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
     )
 
 
-def shown(
-    path: Path,
-    args: Any,
-    comparisons: Sequence[Comparison],
-    pair: tuple[str, str],
-    told: str,
-) -> str:
+def shown(args: Any, comparisons: Sequence[Comparison], told: str) -> str:
     """Sentence, table and figure, in at most 15 lines of 80 columns."""
-    lines = textwrap.wrap(told, cli.WIDTH)[: MOST + 1]
-    head = [args.by or "", *pair, "points (95%)", "p", "Cliff's δ"]
-    table = [[short(head[0], NAME), *(short(cell, CELL) for cell in pair), *head[3:]]]
+    lines = textwrap.wrap(told, cli.WIDTH)[:SENTENCE]
+    table = [[args.by or "", "points (95%)", "worst case", "p", "Cliff's δ"]]
+    bars = []
     for each in comparisons[:MOST]:
         table.append(table_row(each))
+        for cell, total in each.cells.items():
+            label = short(f"{each.by} {cell}".strip(), NAME)
+            share = total.k / total.n if total.n else None
+            bars.append(Point(label, share, note=counted(total.k, total.n)))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
-        lines.append("  ".join(map(str.ljust, row, widths)).rstrip()[: cli.WIDTH])
-    for each in comparisons[:MOST]:
-        lines.append(drawn(each))
-    lines.append(f"{'':{NAME}}  {'−100':<{HALF}}0{'+100 points':>{HALF + 7}}")
+        lines.append("  ".join(map(str.ljust, row, widths)).rstrip())
+    lines += plots.bars(bars, BAR).splitlines()
     left = len(comparisons) - MOST
     if left > 0:
-        lines.append(f"{left} more of {path.name}: --json has them")
+        lines.append(f"{left} more: --json has them")
     return "\n".join(lines)
+
+
+def table_row(each: Comparison) -> list[str]:
+    effect = each.effect
+    return [
+        short(each.by or "all", NAME),
+        estimate(effect._asdict(), 100, 1).words,
+        interval(*effect.bounds, 1, sign=True, scale=100),
+        plain(each.permutation.p, 4),
+        signed(each.delta.value),
+    ]
 
 
 def short(words: str, most: int) -> str:
     if len(words) > most:
         return f"{words[: most - 1]}…"
     return words
-
-
-def table_row(each: Comparison) -> list[str]:
-    row = [short(each.by or "all", NAME)]
-    for total in each.cells.values():
-        row.append(counted(total.k, total.n))
-    effect = estimate(each.effect._asdict(), 100, 1).words
-    row += [effect, plain(each.permutation.p, 4), signed(each.delta.value)]
-    return row
-
-
-def drawn(each: Comparison) -> str:
-    """A line from −100 to +100 points: ● the value, ─ its interval, ∙ a unit outside of it, ┼ one
-    inside; behind it the bounds, where something is missing."""
-    effect = each.effect
-    axis = [" "] * (2 * HALF + 1)
-    axis[HALF] = "│"
-    if effect.low is not None:
-        for at in range(place(effect.low), place(effect.high) + 1):
-            axis[at] = "─"
-    for value in effect.by_bulletin.values():
-        at = place(value)
-        axis[at] = "┼" if axis[at] in "─┼" else "∙"
-    if effect.value is not None:
-        axis[place(effect.value)] = "●"
-    line = f"{short(each.by or 'all', NAME):{NAME}}  {''.join(axis)}"
-    if not missing(each):
-        return line
-    limits = interval(*effect.bounds, 0, sign=True, scale=100)
-    return f"{line}  missing: {limits}"
-
-
-def place(value: float) -> int:
-    return round((value + 1) * HALF)

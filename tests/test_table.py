@@ -98,8 +98,8 @@ def test_people_get_a_table_a_figure_and_a_sentence(cli, tmp_path):
     done = cli("analyze.py", *WARD_FLAGS)
     lines = done.stdout.splitlines()
     assert len(lines) <= 15 and max(map(len, lines)) <= 80
-    assert "32/40" in done.stdout and "+40.0 (+9.0 to +71.0)" in done.stdout
-    assert "●" in done.stdout and "over 8 units: above 0" in " ".join(lines)
+    assert "+40.0 (+9.0 to +71.0)" in done.stdout
+    assert "80%  32/40" in done.stdout and "over 8 units: above 0" in " ".join(lines)
 
 
 # --- a data frame of a translation study, written by pandas --------------------------------------
@@ -258,11 +258,6 @@ def test_bad_input_is_one_line(change, words, cli, tmp_path):
     done = cli("analyze.py", *flags)
     [line] = done.stderr.splitlines()
     assert done.returncode == 2 and all(word in line for word in words), line
-
-
-def test_flags_of_a_table_need_one(cli):
-    done = cli("analyze.py", "results", "--outcome", "y")
-    assert done.returncode == 2 and "--table" in done.stderr
 
 
 # --- lme4 -----------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from show.figures import count
 FILE = "prereg.json"
 POST = "post the hash where a third party stamps the time; runs made in this folder carry it"
 ROOT = Path(__file__).resolve().parents[2]
-SHOWN = 2  # deviations in a terminal
 
 # What a hash of each part covers, relative to the project: whole folders, so that no list is
 # kept by hand; tests/test_prereg.py finds every module of a study in them.
@@ -271,15 +270,6 @@ def registration(study: Study) -> dict[str, Any]:
         "heads": heads,
         "deviations": deviations,
     }
-
-
-def told(registered: Mapping[str, Any]) -> list[str]:
-    """A registration in lines for a terminal: what the analysis is, and its first deviations."""
-    [head] = registered["heads"].values()
-    lines = [f"{registered['kind']}: preregistered, sha256 {head[:16]}…"]
-    if registered["why"]:
-        lines = [f"{registered['kind']}: {registered['why']}"]
-    return [*lines, *registered["deviations"][:SHOWN]]
 
 
 def _deviations(

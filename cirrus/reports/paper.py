@@ -4,7 +4,7 @@ files(report, {folder: manifest}, registration)     {"methods.md": …, "table.t
 posted(folder)                    {"preregistration.md": …}: the text to post before the first call
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from show.figures import count
 Manifests = Mapping[Path, Mapping[str, Any]]  # {a run's folder: its manifest}
 EFFECTS = "effects"  # the table of a tournament that has its contrasts
 DIGITS = 16  # of a hash in a sentence
+HASHES = f"cirrus-bench {VERSION}, SHA-256"
+SERVED = {"served": "Models, as served", "upstreams": "Upstreams"}
 INTERVALS = (
     "Decisions were averaged inside bulletins and wordings, then over them; intervals are at 95%, "
     "shared by the models of a study, over bulletins and wordings, and no narrower than Newcombe's. "
@@ -59,7 +61,6 @@ def files(
     roots = [manifest["merkle_root"][:DIGITS] for manifest in manifests.values()]
     note = f"Answers of the runs reported, by Merkle root: {', '.join(roots)}"
     parts = [*report.stamps, report.question, *_asked(manifests), INTERVALS]
-    parts += _hashes(manifests)
     parts.append(_registered(registration))
     made = {
         "methods.md": f"{' '.join(parts)}\n",
@@ -72,54 +73,44 @@ def files(
 
 
 def _asked(manifests: Manifests) -> Iterator[str]:
-    """Models as served, settings, and how the answers ended, in a sentence each."""
-    served: dict[str, set[str]] = {}
-    outcomes: dict[str, int] = {}
-    settings: dict[str, set[str]] = {}
+    """Models as served, settings, and the hashes by which others can compare: what was asked, by
+    which code, what was answered."""
+    facts: dict[str, dict[str, set[str]]] = {}
     for manifest in manifests.values():
-        for model, names in manifest["served"].items():
-            upstreams = manifest["upstreams"].get(model, ())
-            served.setdefault(model, set()).update(names, upstreams)
-        for outcome, times in manifest["outcomes"].items():
-            outcomes[outcome] = outcomes.get(outcome, 0) + times
-        for key, value in manifest["identity"]["config"].items():
-            if not isinstance(value, (dict, list)):
-                name = key.replace("_", " ")
-                settings.setdefault(name, set()).add(_said(value))
-    models = [f"{model} ({_listed(names)})" for model, names in served.items()]
-    yield f"Models, with the names and upstreams that served them: {'; '.join(models)}."
-    each = [f"{name} {_listed(values)}" for name, values in settings.items()]
-    yield f"Settings: {', '.join(each)}."
-    ended = [f"{times:,} {outcome}" for outcome, times in outcomes.items()]
-    yield f"Calls ended so: {', '.join(ended)}."
+        for kind, name, value in _facts(manifest):
+            facts.setdefault(kind, {}).setdefault(name, set()).add(value)
+    for kind, names in facts.items():
+        each = [f"{name} {', '.join(sorted(its))}" for name, its in names.items()]
+        yield f"{kind}: {'; '.join(each)}."
 
 
-def _said(value: Any) -> str:
-    return "as the model does" if value is None else str(value)
-
-
-def _listed(values: Collection[str]) -> str:
-    return ", ".join(sorted(values))
-
-
-def _hashes(manifests: Manifests) -> Iterator[str]:
-    """What was asked, by which code, and what was answered, so that others can compare."""
-    for run, manifest in manifests.items():
-        prompts = sha256(canonical_json(manifest["identity"]["prompts"]))
-        code = sha256(canonical_json(manifest["unproven"]["code"]))
-        head, root = manifest["journal"]["head_sha256"], manifest["merkle_root"]
-        hashes = {"prompts": prompts, "code": code, "answers": root, "journal": head}
-        each = [f"{name} {digest[:DIGITS]}" for name, digest in hashes.items()]
-        yield f"Run {run.name} (cirrus-bench {VERSION}), SHA-256: {', '.join(each)}."
+def _facts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(what it is of, its name, a value) of a run."""
+    for kind in ("served", "upstreams"):
+        for model, names in manifest[kind].items():
+            for name in names:
+                yield SERVED[kind], model, f"({name})"
+    identity = manifest["identity"]
+    for key, value in identity["config"].items():
+        if value is None:
+            value = "as the model does"
+        if not isinstance(value, (dict, list)):
+            yield "Settings", key.replace("_", " "), str(value)
+    yield HASHES, "prompts", sha256(canonical_json(identity["prompts"]))[:DIGITS]
+    code = manifest["unproven"]["code"]
+    yield HASHES, "code", sha256(canonical_json(code))[:DIGITS]
+    yield HASHES, "answers", manifest["merkle_root"][:DIGITS]
+    yield HASHES, "journal", manifest["journal"]["head_sha256"][:DIGITS]
 
 
 def _registered(registration: Mapping[str, Any] | None) -> str:
     if registration is None or not registration["heads"]:
         return "The analysis is exploratory: the study was not preregistered."
-    heads = _listed(set(registration["heads"].values()))
+    heads = ", ".join(sorted(set(registration["heads"].values())))
     told = f"The analysis is {registration['kind']}; preregistration, SHA-256: {heads}."
-    if registration["why"]:
-        told += f" {registration['why']}: {'; '.join(registration['deviations'])}."
+    deviations = "; ".join(registration["deviations"])
+    if deviations:
+        told += f" Deviations: {deviations}."
     return told
 
 
@@ -147,7 +138,7 @@ def _latex(report: Document) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(cells: Collection[Any]) -> str:
+def _row(cells: Iterable[Any]) -> str:
     return " & ".join(words_of(cell).translate(TEX) for cell in cells) + r" \\"
 
 

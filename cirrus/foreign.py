@@ -13,12 +13,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 from common import COMPLETE, UsageError, cli
 from common.artifacts import read_jsonl
 from common.shape import nearest
 from show import plots
-from show.figures import count, counted, estimate, interval, p_is, plain, points, signed
+from show.document import Table, aligned
+from show.figures import (
+    count,
+    counted,
+    estimate,
+    interval,
+    p_is,
+    plain,
+    points,
+    signed,
+    span,
+)
 from show.plots import Point
 from stats import cliffs_delta, contrast, permutation_test, tally
 from stats.results import Count, Estimate, Permutation, UnitContrast
@@ -83,7 +95,7 @@ class Comparison(NamedTuple):
 
 def is_meant(argv: Sequence[str]) -> bool:
     """Whether the flags of analyze.py are those of a table."""
-    return any(text.partition("=")[0] == "--table" for text in argv)
+    return any(text.startswith("--table") for text in argv)
 
 
 def arguments(argv: Sequence[str]) -> Any:
@@ -142,7 +154,7 @@ def read(path: Path) -> list[Row]:
     except ImportError as error:
         told = f"needs {error.name or 'pyarrow'}, which this Python lacks; or save it as .csv"
         raise UsageError(f"--table {path}: {told}") from None
-    except (ValueError, csv.Error) as error:
+    except (ValueError, csv.Error, BadZipFile) as error:
         told = " ".join(str(error).split())
         raise UsageError(f"--table {path}: cannot be read: {told}") from None
     if not rows:
@@ -238,12 +250,10 @@ def outcome_of(
     positive: str | None,
 ) -> Outcome:
     """What a row says; UsageError names the file, the line and the field that says nothing."""
-    field = dict.fromkeys(columns, "")
+    field = {}
     for name, column in columns.items():
-        if column is None:
-            continue
         field[name] = text_of(row.values.get(column))
-        if name != "outcome" and not field[name]:
+        if name != "outcome" and column and not field[name]:
             told = f"{column} is empty; every row needs it"
             raise UsageError(f"{path} {row.place}: {told}")
     told = field.pop("outcome")
@@ -348,7 +358,7 @@ def verdict(each: Comparison) -> str:
     """What follows from the interval, and from the one with the missing counted against it."""
     effect, bounds = each.effect, each.effect.bounds
     if effect.low is None:
-        return f"no interval ({of_units(effect.why)})"
+        return of_units(effect.why)
     if effect.low <= 0 <= effect.high:
         return "not shown"
     side = "above 0" if effect.low > 0 else "below 0"
@@ -370,15 +380,13 @@ def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
         return f"{told}, each with a 95% interval: {'; '.join(parts)}."
     [each] = comparisons
     effect = each.effect
-    limits = interval(effect.low, effect.high, 1, sign=True, scale=100)
-    if limits:
-        limits = f", 95% interval {limits}"
+    limits = span(effect.low, effect.high)
     few = ""
     if effect.units < MIN_UNITS:
         few = ", about these units only"
     p = p_is(each.permutation.p)
     return (
-        f"{told} is {points(effect.value)}{limits}, over {count(effect.units, 'unit')}: "
+        f"{told} is {points(effect.value)}, {limits}, over {count(effect.units, 'unit')}: "
         f"{verdict(each)}{few}; exact permutation within units: {p}."
     )
 
@@ -386,17 +394,15 @@ def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
 def shown(args: Any, comparisons: Sequence[Comparison], told: str) -> str:
     """Sentence, table and figure, in at most 15 lines of 80 columns."""
     lines = textwrap.wrap(told, cli.WIDTH)[:SENTENCE]
-    table = [[args.by or "", "points (95%)", "worst case", "p", "Cliff's δ"]]
-    bars = []
+    rows, bars = [], []
     for each in comparisons[:MOST]:
-        table.append(table_row(each))
+        rows.append(table_row(each))
         for cell, total in each.cells.items():
-            label = short(f"{each.by} {cell}".strip(), NAME)
+            label = f"{each.by} {cell}".strip()[:NAME]
             share = total.k / total.n if total.n else None
             bars.append(Point(label, share, note=counted(total.k, total.n)))
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        lines.append("  ".join(map(str.ljust, row, widths)).rstrip())
+    head = [args.by or "", "points (95%)", "worst case", "p", "Cliff's δ"]
+    lines += aligned(Table(head, rows))
     lines += plots.bars(bars, BAR).splitlines()
     left = len(comparisons) - MOST
     if left > 0:
@@ -404,18 +410,8 @@ def shown(args: Any, comparisons: Sequence[Comparison], told: str) -> str:
     return "\n".join(lines)
 
 
-def table_row(each: Comparison) -> list[str]:
+def table_row(each: Comparison) -> list[Any]:
     effect = each.effect
-    return [
-        short(each.by or "all", NAME),
-        estimate(effect._asdict(), 100, 1).words,
-        interval(*effect.bounds, 1, sign=True, scale=100),
-        plain(each.permutation.p, 4),
-        signed(each.delta.value),
-    ]
-
-
-def short(words: str, most: int) -> str:
-    if len(words) > most:
-        return f"{words[: most - 1]}…"
-    return words
+    worst = interval(*effect.bounds, 1, sign=True, scale=100)
+    p, delta = plain(each.permutation.p, 4), signed(each.delta.value)
+    return [each.by or "all", estimate(effect._asdict(), 100, 1), worst, p, delta]

@@ -312,7 +312,7 @@ def terminal(report: Document, most: int = LINES) -> str:
     for words in (*report.alarms[:2], *report.stamps, report.answer, report.note):
         lines += _wrapped(words)
     if report.verdicts:
-        lines += _aligned(report.verdicts)
+        lines += aligned(report.verdicts)
     last = _wrapped(report.last)
     room = most - len(last)
     if len(lines) > room:
@@ -324,7 +324,7 @@ def _wrapped(words: str) -> list[str]:
     return textwrap.wrap(inline(words), WIDTH, break_on_hyphens=False)
 
 
-def _aligned(table: Table) -> Iterator[str]:
+def aligned(table: Table) -> Iterator[str]:
     """Its rows in columns of equal width."""
     rows = []
     for row in (table.head, *table.rows):

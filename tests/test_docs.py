@@ -43,6 +43,7 @@ WRITTEN = {
     "acausal-summary.md",
     "pilot-summary.md",
     "calibration.md",
+    "preregistration.md",
     "round_N.md",
     "FILE.py",
     "mine.py",

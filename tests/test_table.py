@@ -222,11 +222,15 @@ def test_a_log_of_inspects_own(tmp_path):
     assert found["cells"]["long"]["k"] == 4
 
 
-def test_a_log_where_inspect_is_not_installed(cli, tmp_path):
+def test_a_log_that_cannot_be_read(cli, tmp_path):
     (tmp_path / "a.eval").write_bytes(b"PK")
-    flags = "--table a.eval --outcome a --cell b --unit c --contrast x-y"
-    done = cli("analyze.py", *flags.split())
-    assert done.returncode == 2 and "inspect_ai" in done.stderr
+    flags = ["--table", "a.eval", "--outcome", "a", "--cell", "b", "--unit", "c"]
+    flags += ["--contrast", "x-y"]
+    done = cli("analyze.py", *flags)
+    assert done.returncode == 2 and "needs inspect_ai" in done.stderr
+    python = python_with("inspect_ai")
+    done = process(tmp_path, "analyze.py", *flags, python=python)
+    assert done.returncode == 2 and "cannot be read" in done.stderr
 
 
 # --- what is no such table -----------------------------------------------------------------------

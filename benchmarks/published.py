@@ -214,18 +214,15 @@ def behavioral(rows: Rows) -> Found:
     )
 
 
+def chosen(row: Mapping[str, str]) -> int | None:
+    return {"A": 1, "B": 0}.get(row["choice"])
+
+
 def games(rows: Rows) -> Found:
-    choices = {"A": 1, "B": 0}
     every = [{**row, "cell": "all"} for row in rows]
-    effect = over(
-        every,
-        lambda row: row["game"],
-        "cell",
-        ("all",),
-        lambda row: choices.get(row["choice"]),
-    )
-    read = [row["choice"] for row in rows if row["choice"] in choices]
-    share = read.count("A") / len(read)
+    effect = over(every, lambda row: row["game"], "cell", ("all",), chosen)
+    read = [row for row in rows if chosen(row) is not None]
+    share = fmean(map(chosen, read))
     limits = interval(*effect.bounds, 1, scale=100)
     return Found(
         {"cooperate": share},

@@ -246,7 +246,7 @@ def check_positive(path: Path, rows: Sequence[Row], column: str, positive: str) 
 def outcome_of(
     path: Path,
     row: Row,
-    columns: Mapping[str, str | None],
+    columns: Mapping[str, Any],
     positive: str | None,
 ) -> Outcome:
     """What a row says; UsageError names the file, the line and the field that says nothing."""
@@ -312,7 +312,9 @@ def compare(by: str, outcomes: Sequence[Outcome], pair: tuple[str, str]) -> Comp
     )
     first, second = pair
     effect = contrast(counts, {first: 1, second: -1})
-    totals, values, blocks = {}, [], []
+    totals: dict[str, Count] = {}
+    values: list[list[Any]] = []
+    blocks: Any = []
     for cell in pair:
         seen = [each for each in outcomes if each.cell == cell]
         read = [each for each in seen if each.value is not None]
@@ -340,7 +342,7 @@ def facts_of(each: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
     return facts
 
 
-def of_units(why: str | None) -> str | None:
+def of_units(why: Any) -> Any:
     """The engine speaks of bulletins, which are the units of our own studies."""
     if why is None:
         return None
@@ -356,7 +358,8 @@ def missing(each: Comparison) -> int:
 
 def verdict(each: Comparison) -> str:
     """What follows from the interval, and from the one with the missing counted against it."""
-    effect, bounds = each.effect, each.effect.bounds
+    effect: Any = each.effect
+    bounds = effect.bounds
     if effect.low is None:
         return of_units(effect.why)
     if effect.low <= 0 <= effect.high:
@@ -400,7 +403,7 @@ def shown(args: Any, comparisons: Sequence[Comparison], told: str) -> str:
         for cell, total in each.cells.items():
             label = f"{each.by} {cell}".strip()[:NAME]
             share = total.k / total.n if total.n else None
-            bars.append(Point(label, share, note=counted(total.k, total.n)))
+            bars.append(Point(label, share, note=counted(int(total.k), total.n)))
     head = [args.by or "", "points (95%)", "worst case", "p", "Cliff's δ"]
     lines += aligned(Table(head, rows))
     lines += plots.bars(bars, BAR).splitlines()

@@ -116,7 +116,7 @@ def _registered(registration: Mapping[str, Any] | None) -> str:
 
 def _latex(report: Document) -> str:
     """The effects of a tournament, the verdicts of another study, as a table for booktabs."""
-    table = report.verdicts
+    table: Any = report.verdicts
     for each in tables(report):
         if each.name == EFFECTS:
             table = each

@@ -26,7 +26,6 @@ from show.figures import (
     estimate,
     interval,
     p_is,
-    plain,
     points,
     signed,
     span,
@@ -416,5 +415,5 @@ def shown(args: Any, comparisons: Sequence[Comparison], told: str) -> str:
 def table_row(each: Comparison) -> list[Any]:
     effect = each.effect
     worst = interval(*effect.bounds, 1, sign=True, scale=100)
-    p, delta = plain(each.permutation.p, 4), signed(each.delta.value)
+    p, delta = p_value(each.permutation.p), signed(each.delta.value)
     return [each.by or "all", estimate(effect._asdict(), 100, 1), worst, p, delta]

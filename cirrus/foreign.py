@@ -26,6 +26,7 @@ from show.figures import (
     estimate,
     interval,
     p_is,
+    p_value,
     points,
     signed,
     span,

@@ -17,6 +17,7 @@ def python_with(*packages):
     check = f"import importlib.util as i, sys; sys.exit(not all(map(i.find_spec, {packages!r})))"
     for python in (
         *(ROOT / f".venv-{name}/bin/python" for name in ("exports", "inspect")),
+        ROOT / "pd-agents/.venv/bin/python",
         Path(sys.executable),
     ):
         if (

@@ -121,11 +121,12 @@ def _latex(report: Document) -> str:
         if each.name == EFFECTS:
             table = each
     columns = "l" + "r" * (len(table.head) - 1)
-    caption = " ".join([f"{report.title}, {table.name}.", *report.stamps])
+    title = f"{report.title}, {table.name}."
+    caption = " ".join([title, *report.stamps]).translate(TEX)
     lines = [
         "% \\usepackage{booktabs}",
         "\\begin{table}",
-        f"\\caption{{{caption.translate(TEX)}}}",
+        f"\\caption{{{caption}}}",
         f"\\begin{{tabular}}{{{columns}}}",
         "\\toprule",
         _row(table.head),
@@ -139,7 +140,8 @@ def _latex(report: Document) -> str:
 
 
 def _row(cells: Iterable[Any]) -> str:
-    return " & ".join(words_of(cell).translate(TEX) for cell in cells) + r" \\"
+    words = [words_of(cell).translate(TEX) for cell in cells]
+    return " & ".join(words) + r" \\"
 
 
 def posted(folder: Path) -> dict[str, str]:
@@ -148,12 +150,14 @@ def posted(folder: Path) -> dict[str, str]:
     if data is None:
         return {}
     digest = sha256(read_bytes(folder / prereg.FILE))
+    models, seeds = ", ".join(data["models"]), ", ".join(map(str, data["seeds"]))
+    runs = count(len(data["runs"]), "run")
     lines = [
         f"# Preregistration: {data['plan']}\n",
         f"{prereg.FILE}, SHA-256 `{digest}`, which names every prompt and file of code by hash.\n",
-        f"- models: {', '.join(data['models'])}",
-        f"- seeds: {', '.join(map(str, data['seeds']))}",
-        f"- runs: {count(len(data['runs']), 'run')}, plan `{data['plan_sha256']}`",
+        f"- models: {models}",
+        f"- seeds: {seeds}",
+        f"- runs: {runs}, plan `{data['plan_sha256']}`",
     ]
     for name, words in data["primary"].items():
         lines.append(f"- {name.replace('_', ' ')}: {words}")

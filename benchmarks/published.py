@@ -407,10 +407,10 @@ GPT-5 {gpt5}, GPT-5-mini {mini}.
 At once less *the others have already chosen*, over ten settings:
 GPT-5 {gpt5_time}, GPT-5-mini {mini_time}.
 
-So timing is not the factor to vary: a model that reasons from likeness cooperates with copies that have
-submitted already, since they decided on the same information. The mechanism study
-([mechanism.md](mechanism.md)) varies what the counterpart had read, and leaves the hour alone. These are six
-texts by one author: the numbers say what two models did with them."""
+So timing is not the factor to vary: both models cooperate with copies that have submitted already as they do
+with copies that choose at once. What these copies share is what they decided on, not the hour. The
+mechanism study ([mechanism.md](mechanism.md)) varies what the counterpart had read, and leaves the hour
+alone. These are six texts by one author: the numbers say what these models did with them."""
 PERSONA = """## A persona effect
 
 Cooperation of sessions told to be cooperative, less that of sessions told to be selfish. The published

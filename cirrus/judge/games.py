@@ -4,7 +4,7 @@
 
 Same replies, same bytes, on any Python and at any concurrency: nothing here looks at the clock,
 at the order in which replies came, or at where the files go. The shape of every file is one table,
-checked on writing and on reading; each field there has its meaning beside it.
+checked on writing and on reading.
 """
 
 import math
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus.ask import design as game
-from cirrus.ask.bulletins import LEVELS, MEANING, TELLS
+from cirrus.ask.bulletins import LEVELS, TELLS
 from cirrus.ask.design import (
     STAGES,
     Agent,
@@ -62,6 +62,7 @@ from common.shape import (
 from common.wire import UNANSWERED, Reply, Request
 
 STAMP = "SIMULATED: respondents of this project answered, no model was asked."
+TOKENS_OF = ("prompt", "output", "reasoning")
 
 
 class Rows(NamedTuple):
@@ -88,27 +89,27 @@ def derive(
     for round_ in t.rounds:
         played = replay(t, round_, answers)
         games, standings = games_of(t, round_, played, standings)
-        policies = [
-            _policy(t, round_, agent, played.policies[agent.id], simulated)
-            for agent in writers(t)
-        ]
-        rounds.append(Rows(round_, played, policies, games))
-        files |= _round_files(t, rounds[-1], simulated)
+        policies = []
+        for agent in writers(t):
+            row = _policy(t, round_, agent, played.policies[agent.id])
+            policies.append(row | {"simulated": simulated})
+        rows = Rows(round_, played, policies, games)
+        rounds.append(rows)
+        files |= _round_files(t, rows, simulated)
         files |= _transcripts(t, round_, played, simulated)
-    manifest = _manifest(t, study, facts, rounds, standings)
-    files["acausal_manifest.json"] = json_file(
-        shape.check(MANIFEST, manifest, "acausal_manifest.json")
-    )
+    manifest = _manifest(t, study, facts, rounds)
+    for name, standing in standings.items():
+        manifest["standings"].append({"id": name} | standing._asdict())
+    shape.check(MANIFEST, manifest, "acausal_manifest.json")
+    files["acausal_manifest.json"] = json_file(manifest)
     return files, manifest
 
 
 # --- rows --------------------------------------------------------------------------------------
 
 
-def _policy(
-    t: Tournament, round_: Round, agent: Agent, reply: Reply, simulated: bool
-) -> dict[str, Any]:
-    return {
+def _policy(t: Tournament, round_: Round, agent: Agent, reply: Reply) -> dict[str, Any]:
+    row = {
         "round": round_.number,
         "anon_id": round_.anon[agent.id],
         "agent": agent.id,
@@ -118,14 +119,13 @@ def _policy(
         "policy_id": policy_id(t, round_, agent),
         "policy_status": policy_status(reply),
         "markers": marked(reply.text),
-        **_account(reply),
-        **reply.beside,
-        **({"reasoning_markers": marked(reply.reasoning)} if reply.reasoning else {}),
         "bulletin": round_.bulletin.id,
         "variant": round_.variants[agent.id].id,
-        "simulated": simulated,
         "transcript_path_gz": _transcript_name(round_, agent),
     }
+    if reply.reasoning:
+        row["reasoning_markers"] = marked(reply.reasoning)
+    return row | _account(reply) | reply.beside
 
 
 def _account(reply: Reply) -> dict[str, Any]:
@@ -136,21 +136,17 @@ def _account(reply: Reply) -> dict[str, Any]:
 
 def games_of(
     t: Tournament, round_: Round, played: Played, standings: dict[str, Standing]
-):
+) -> tuple[list[dict[str, Any]], dict[str, Standing]]:
     """The round's games, wave by wave, and the standings after it. Games not begun are left out."""
     rows: list[dict] = []
     for wave in range(t.config["games_per_pair"]):
-        begun = [
-            encounters[wave]
-            for encounters in played.encounters
-            if len(encounters) > wave
-        ]
+        begun = [pair[wave] for pair in played.encounters if len(pair) > wave]
         earned: dict[str, list[float]] = {}
         for e in begun:
-            for side, payoff in zip(
-                (e.a, e.b), game.payoffs(e.a.act, e.b.act) or (), strict=False
-            ):
-                earned.setdefault(side.agent.id, []).append(payoff)
+            payoffs = game.payoffs(e.a.act, e.b.act)
+            if payoffs:
+                for side, payoff in zip((e.a, e.b), payoffs, strict=True):
+                    earned.setdefault(side.agent.id, []).append(payoff)
         standings = game.after_wave(standings, earned)
         rows += [_game(t, round_, e, standings) for e in begun]
     return rows, standings
@@ -160,25 +156,25 @@ def _game(
     t: Tournament, round_: Round, e: Encounter, standings: Mapping[str, Standing]
 ) -> dict[str, Any]:
     words = acts(t.domain) | {None: None}
-    agents = [e.a.agent, e.b.agent]
-    names = [round_.anon[agent.id] for agent in agents]
+    a, b = e.a.agent, e.b.agent
+    names = [round_.anon[a.id], round_.anon[b.id]]
 
-    def by_name(a: Any, b: Any) -> dict[str, Any]:
-        return dict(zip(names, (a, b), strict=True))
+    def by_name(*values: Any) -> dict[str, Any]:
+        return dict(zip(names, values, strict=True))
 
-    earned = game.payoffs(e.a.act, e.b.act)
+    payoffs = game.payoffs(e.a.act, e.b.act)
     return {
         "id": encounter_id(t, round_, e.pair, e.number),
         "pair": names,
         "encounter": e.number,
         "first_encounter": e.number == 1,
-        "baseline": any(agent.baseline is not None for agent in agents),
-        "labels": {"left": e.options[0], "right": e.options[1]},
+        "baseline": a.baseline is not None or b.baseline is not None,
+        "labels": dict(zip(("left", "right"), e.options, strict=True)),
         "label_scheme": e.scheme,
         "order": e.order,
         "decision": by_name(words[e.a.act], words[e.b.act]),
-        "raw_payoffs": by_name(*earned) if earned else None,
-        "power_after": by_name(*(standings[agent.id].power for agent in agents)),
+        "raw_payoffs": payoffs and by_name(*payoffs),
+        "power_after": by_name(standings[a.id].power, standings[b.id].power),
         "parse_status": game.worse(e.a.status, e.b.status),
         "answers": by_name(_answer(t, round_, e.a), _answer(t, round_, e.b)),
     }
@@ -190,25 +186,16 @@ OF_A_MODEL = ("text", "policy_id", "variant", "model", "served_model", "provider
 
 def _answer(t: Tournament, round_: Round, side: Side) -> dict[str, Any]:
     agent, reply = side.agent, side.reply
+    read = {"status": side.status, "read_from": side.read_from}
     if reply is None:
-        nothing = {"prompt": 0, "output": 0, "reasoning": 0, "truncated": False}
-        return {
-            "status": side.status,
-            "read_from": side.read_from,
-            "tokens": nothing,
-            "cost_usd": 0,
-            **dict.fromkeys(OF_A_MODEL),
-        }
-    return {
-        "status": side.status,
-        "read_from": side.read_from,
-        "text": reply.text,
-        "policy_id": policy_id(t, round_, agent),
-        "variant": round_.variants[agent.id].id,
-        "model": agent.decision.name,
-        **_account(reply),
-        **reply.beside,
-    }
+        tokens = dict.fromkeys(TOKENS_OF, 0) | {"truncated": False}
+        nothing = dict.fromkeys(OF_A_MODEL)
+        return read | nothing | {"tokens": tokens, "cost_usd": 0}
+    read["text"] = reply.text
+    read["policy_id"] = policy_id(t, round_, agent)
+    read["variant"] = round_.variants[agent.id].id
+    read["model"] = agent.decision.name
+    return read | _account(reply) | reply.beside
 
 
 # --- files -------------------------------------------------------------------------------------
@@ -230,9 +217,10 @@ def _round_files(
         "setting": round_.setting.id,
         "wording": round_.wording + 1,
         "simulated": simulated,
-        **{key: t.config[key] for key in ("history_mode", "tells", "variants", "seed")},
         "agents": {round_.anon[agent.id]: _agent(agent) for agent in t.agents},
     }
+    for key in ("history_mode", "tells", "variants", "seed"):
+        head[key] = t.config[key]
     name = f"round_{round_.number}_games.json"
     shape.check(GAMES, head | {"games": rows.games}, name)
     before, after = canonical_json(head | {"games": []}).split('"games":[]')
@@ -260,34 +248,38 @@ def _transcript_name(round_: Round, agent: Agent) -> str:
 def _transcripts(
     t: Tournament, round_: Round, played: Played, simulated: bool
 ) -> Iterator[tuple[str, bytes]]:
-    texts = {
-        agent.id: [_opening(t, round_, agent, played.policies[agent.id], simulated)]
-        for agent in writers(t)
-    }
-    for e in (e for encounters in played.encounters for e in encounters):
-        for name, side, peer in (("a", e.a, e.b), ("b", e.b, e.a)):
-            if side.reply is not None:
-                texts[side.agent.id].append(
-                    f"=== decision ({encounter_id(t, round_, e.pair, e.number)}/{name}; "
-                    f"{side.agent.decision.name}; {side.status}) with "
-                    f"{round_.anon[peer.agent.id]}\n"
-                    f"--- options as shown: {' | '.join(e.options)}\n{_replied(side.reply)}"
-                )
+    """What each agent was asked and answered: its policy, then its decisions."""
+    texts = {}
+    for agent in writers(t):
+        opening = _opening(t, round_, agent, played.policies[agent.id])
+        texts[agent.id] = [f"{STAMP}\n{opening}" if simulated else opening]
+    for pair in played.encounters:
+        for e in pair:
+            for side, turn in _turns(t, round_, e):
+                texts[side.agent.id].append(turn)
     for agent in writers(t):
         text = "\n".join(texts[agent.id])
         yield _transcript_name(round_, agent), gzip_bytes(text.encode(), level=6)
 
 
-def _opening(
-    t: Tournament, round_: Round, agent: Agent, reply: Reply, simulated: bool
-) -> str:
+def _turns(t: Tournament, round_: Round, e: Encounter) -> Iterator[tuple[Side, str]]:
+    """What each model was asked and answered in an encounter."""
+    name, options = encounter_id(t, round_, e.pair, e.number), " | ".join(e.options)
+    for end, side, peer in (("a", e.a, e.b), ("b", e.b, e.a)):
+        if side.reply is None:
+            continue
+        model, other = side.agent.decision.name, round_.anon[peer.agent.id]
+        head = f"=== decision ({name}/{end}; {model}; {side.status}) with {other}\n"
+        yield side, f"{head}--- options as shown: {options}\n{_replied(side.reply)}"
+
+
+def _opening(t: Tournament, round_: Round, agent: Agent, reply: Reply) -> str:
     request = policy_request(t, round_, agent)
-    stamp = f"{STAMP}\n" if simulated else ""
-    return (
-        f"{stamp}{t.name}, round {round_.number}, {agent.id} as {round_.anon[agent.id]}\n"
-        f"\n=== policy ({request.id}; {agent.strategy.name}; {policy_status(reply)})\n"
-        f"--- system\n{request.system}\n--- user\n{request.user}\n{_replied(reply)}"
-    )
+    told = f"{request.id}; {agent.strategy.name}; {policy_status(reply)}"
+    who = f"{agent.id} as {round_.anon[agent.id]}"
+    head = f"{t.name}, round {round_.number}, {who}\n\n=== policy ({told})\n"
+    asked = f"--- system\n{request.system}\n--- user\n{request.user}\n"
+    return f"{head}{asked}{_replied(reply)}"
 
 
 def _replied(reply: Reply) -> str:
@@ -299,36 +291,28 @@ def _replied(reply: Reply) -> str:
 
 
 def _manifest(
-    t: Tournament,
-    study: Mapping,
-    facts: Mapping,
-    rounds: Sequence[Rows],
-    standings: Mapping[str, Standing],
+    t: Tournament, study: Mapping, facts: Mapping, rounds: Sequence[Rows]
 ) -> dict[str, Any]:
-    calls = [call for rows in rounds for call in _calls(t, rows.played)]
+    """acausal_manifest.json, the standings to be filled in."""
+    calls: list[dict[str, Any]] = []
+    for rows in rounds:
+        calls += _calls(t, rows.played)
     answered = [call for call in calls if call["outcome"] not in UNANSWERED]
-    took = {
-        stage: [call["reply"].account for call in answered if call["stage"] == stage]
-        for stage in STAGES
-    }
-    costs = {
-        stage: [each["cost_usd"] for each in accounts if each["cost_usd"] is not None]
-        for stage, accounts in took.items()
-    }
-    listed = list(map(_summary, rounds))
-    statuses = _statuses(rounds)
+    listed, statuses = list(map(_summary, rounds)), _statuses(rounds)
+    scheduled = sum(row["games"] for row in listed)
+    every_call = len(answered) == len(calls)
+    outcomes = {stage: {} for stage in STAGES} | tallied(calls, "stage", "outcome")
     return {
         "artifact": "acausal_manifest",
         "schema": 1,
         "version": VERSION,
         "run": t.name,
         "simulated": study["provider"] == "simulated",
-        "complete": len(answered) == len(calls)
-        and (statuses["game"].total() == sum(row["games"] for row in listed)),
+        "complete": every_call and statuses["game"].total() == scheduled,
         "config": study["config"],
-        "config_sha256": sha256(canonical_json(study["config"])),
+        "config_sha256": _hash(study["config"]),
         "prompts": study["prompts"],
-        "prompts_sha256": sha256(canonical_json(study["prompts"])),
+        "prompts_sha256": _hash(study["prompts"]),
         "code_sha256": facts["code_sha256"],
         "prereg_sha256": study.get("prereg_sha256"),
         "provider": study["provider"],
@@ -337,83 +321,84 @@ def _manifest(
         "salts": {str(round_.number): round_.salt for round_ in t.rounds},
         "agents": [_agent(agent) for agent in t.agents],
         "rounds": listed,
-        "outcomes": {stage: {} for stage in STAGES}
-        | tallied(calls, "stage", "outcome"),
+        "outcomes": outcomes,
         "statuses": statuses,
         "served": tallied(answered, "model", "served"),
         "upstreams": tallied(answered, "model", "upstream"),
-        "tokens": {
-            stage: {
-                what: sum(each["tokens"][what] or 0 for each in accounts)
-                for what in ("prompt", "output", "reasoning")
-            }
-            for stage, accounts in took.items()
-        },
-        "cost": {
-            "usd": math.fsum(usd for known in costs.values() for usd in known),
-            "by_stage": {stage: math.fsum(known) for stage, known in costs.items()},
-            "unknown": len(answered) - sum(map(len, costs.values())),
-            "charged_usd": facts["charged_usd"],
-        },
-        "standings": [
-            {"id": name, **standing._asdict()} for name, standing in standings.items()
-        ],
-    }
+        "standings": [],
+    } | _spent(answered, facts["charged_usd"])
+
+
+def _hash(value: Any) -> str:
+    return sha256(canonical_json(value))
+
+
+def _spent(answered: Sequence[Mapping[str, Any]], charged: float) -> dict[str, Any]:
+    """Tokens and dollars by stage, as far as they are known."""
+    tokens = {stage: dict.fromkeys(TOKENS_OF, 0) for stage in STAGES}
+    dollars: dict[str, list[float]] = {stage: [] for stage in STAGES}
+    for call in answered:
+        account = call["reply"].account
+        for what, n in account["tokens"].items():
+            tokens[call["stage"]][what] += n or 0
+        if account["cost_usd"] is not None:
+            dollars[call["stage"]].append(account["cost_usd"])
+    every: list[float] = []
+    for known in dollars.values():
+        every += known
+    unknown = len(answered) - len(every)
+    cost = {"usd": math.fsum(every), "unknown": unknown, "charged_usd": charged}
+    cost["by_stage"] = {stage: math.fsum(known) for stage, known in dollars.items()}
+    return {"tokens": tokens, "cost": cost}
 
 
 def _calls(t: Tournament, played: Played) -> Iterator[dict[str, Any]]:
     """Every call of a round: of which stage and model, and what came of it."""
-    calls = [
-        ("strategy", agent.strategy, played.policies[agent.id]) for agent in writers(t)
-    ]
-    calls += [
-        ("decision", side.agent.decision, side.reply)
-        for encounters in played.encounters
-        for e in encounters
-        for side in (e.a, e.b)
-        if side.reply is not None
-    ]
-    for stage, model, reply in calls:
-        yield {
-            "stage": stage,
-            "model": model.name,
-            "outcome": reply.outcome,
-            "served": reply.served_model,
-            "upstream": reply.provider,
-            "reply": reply,
-        }
+    for agent in writers(t):
+        yield _call("strategy", agent.strategy.name, played.policies[agent.id])
+    for pair in played.encounters:
+        for e in pair:
+            for side in (e.a, e.b):
+                if side.reply is not None:
+                    yield _call("decision", side.agent.decision.name, side.reply)
+
+
+def _call(stage: str, model: str, reply: Reply) -> dict[str, Any]:
+    return {
+        "stage": stage,
+        "model": model,
+        "outcome": reply.outcome,
+        "served": reply.served_model,
+        "upstream": reply.provider,
+        "reply": reply,
+    }
 
 
 def _summary(rows: Rows) -> dict[str, Any]:
+    round_ = rows.round
     return {
-        "round": rows.round.number,
-        "bulletin": rows.round.bulletin.id,
-        "setting": rows.round.setting.id,
-        "variants": {
-            agent: variant.id for agent, variant in rows.round.variants.items()
-        },
-        "games": sum(len(pair.labels) for pair in rows.round.pairs),
+        "round": round_.number,
+        "bulletin": round_.bulletin.id,
+        "setting": round_.setting.id,
+        "variants": {agent: variant.id for agent, variant in round_.variants.items()},
+        "games": sum(len(pair.labels) for pair in round_.pairs),
         "played": sum(row["raw_payoffs"] is not None for row in rows.games),
     }
 
 
 def _statuses(rounds: Sequence[Rows]) -> dict[str, Counter]:
-    games = [row for rows in rounds for row in rows.games]
-    return {
-        "policy": Counter(
-            row["policy_status"] for rows in rounds for row in rows.policies
-        ),
-        "decision": Counter(
-            answer["status"]
-            for row in games
-            for answer in row["answers"].values()
-            if answer["model"]
-        ),
-        "game": Counter(row["parse_status"] for row in games),
-    }
+    policies, decisions, games = Counter(), Counter(), Counter()
+    for rows in rounds:
+        policies.update(row["policy_status"] for row in rows.policies)
+        for row in rows.games:
+            games[row["parse_status"]] += 1
+            for answer in row["answers"].values():
+                if answer["model"]:
+                    decisions[answer["status"]] += 1
+    return {"policy": policies, "decision": decisions, "game": games}
 
 
-# --- the shape of every file: (kind, its meaning) of each field -----------------------------------
+# --- the shape of every file ---------------------------------------------------------------------
 
 ORDINAL, COUNT = whole(1), whole(0)
 USD = plain("dollars", lambda v: is_number(v) and v >= 0)
@@ -422,7 +407,8 @@ HASH = plain(
     "a SHA-256", lambda v: isinstance(v, str) and re.fullmatch("[0-9a-f]{64}", v)
 )
 STATUS = enum(*game.STATUSES)
-POLICY_STATUSES = (
+# Policies of 3 to 5 lines are ok; the others are kept as they are.
+POLICY_STATUS = enum(
     "ok",
     "short",
     "long",
@@ -433,233 +419,146 @@ POLICY_STATUSES = (
     "provider_error",
     "not_run",
 )
-TOGGLES = record(
-    **{factor: (enum(*levels), MEANING[factor]) for factor, levels in LEVELS.items()}
-)
+# The cell of a run.
+TOGGLES = record(**{factor: enum(*levels) for factor, levels in LEVELS.items()})
+# Written ones with those spent on reasoning; null where the server does not say.
 TOKENS = record(
-    prompt=(maybe(COUNT), "tokens read, as billed; null where the server does not say"),
-    output=(maybe(COUNT), "tokens written, reasoning included"),
-    reasoning=(maybe(COUNT), "of these, spent on reasoning"),
-    truncated=(FLAG, "whether the output limit cut the text off"),
+    prompt=maybe(COUNT),
+    output=maybe(COUNT),
+    reasoning=maybe(COUNT),
+    truncated=FLAG,
 )
-MARKERS = record(
-    **{
-        name: (FLAG, f"whether the policy holds a pattern of this family: {name}")
-        for name in FAMILIES
-    }
-)
-SETTING = (
-    "id of the variant whose office, case number, days and hours all notices of the "
-    "round have"
-)
-DOMAIN = (NAME, "the scenario: a folder of prompts")
-SIMULATED = (FLAG, "true: respondents of this project answered, no model")
-
+# Whether the policy holds a pattern of a family.
+MARKERS = record(**dict.fromkeys(FAMILIES, FLAG))
 ACCOUNT = {
-    "served_model": (maybe(NAME), "the model that answered, as the server says"),
-    "provider": (maybe(NAME), "the upstream that answered"),
-    "tokens": (TOKENS, "what it took"),
-    "cost_usd": (maybe(USD), "dollars; null where nobody knows; 0 of a baseline"),
-    "reasoning": (
-        sometimes(TEXT),
-        "what the model thought first, where the server shows it",
-    ),
-    "quantization": (sometimes(NAME), "the precision that its upstream was pinned to"),
+    "served_model": maybe(NAME),  # as the server says
+    "provider": maybe(NAME),  # the upstream that answered
+    "tokens": TOKENS,
+    "cost_usd": maybe(USD),  # null where nobody knows, 0 of a baseline
+    "reasoning": sometimes(TEXT),  # what the model thought first, where that is shown
 }
 
 STRATEGIES = list_of(
     record(
-        round=(ORDINAL, "number of the round"),
-        anon_id=(
-            HASH,
-            "the agent's name in this round: SHA-256 of the round's salt and `agent`",
-        ),
-        agent=(NAME, "stable id, the same in every round and run"),
-        domain=DOMAIN,
-        model_strategy=(NAME, "the model that was asked"),
-        policy=(TEXT, "the declared policy as written, kept whatever its length"),
-        policy_id=(NAME, "id of the request; games name it"),
-        policy_status=(
-            enum(*POLICY_STATUSES),
-            "ok: 3 to 5 lines; short, long: another length; else why there is none",
-        ),
-        markers=(MARKERS, "pattern families found in the policy"),
+        round=ORDINAL,
+        anon_id=HASH,  # SHA-256 of the round's salt and `agent`
+        agent=NAME,  # the same in every round and run
+        domain=NAME,
+        model_strategy=NAME,
+        policy=TEXT,
+        policy_id=NAME,  # id of the request; games name it
+        policy_status=POLICY_STATUS,
+        markers=MARKERS,
         **ACCOUNT,
-        reasoning_markers=(sometimes(MARKERS), "pattern families found in `reasoning`"),
-        bulletin=(NAME, "id of the bulletin that was read"),
-        variant=(NAME, "id of the variant that filled it with names"),
-        transcript_path_gz=(
-            TEXT,
-            "this agent's transcript of the round, relative to the run's folder",
-        ),
-        simulated=SIMULATED,
+        reasoning_markers=sometimes(MARKERS),
+        bulletin=NAME,
+        variant=NAME,
+        transcript_path_gz=TEXT,  # from the run's folder
+        simulated=FLAG,
     )
 )
 
+# Of a baseline, null but for `status` and `tokens`.
 ANSWER = record(
-    status=(STATUS, "how the answer was read; ok: exactly one of the two options"),
-    read_from=(
-        enum(*READ_FROM),
-        "line: the first line; think: the first after the thoughts; only: the only "
-        "line of the form; empty: nothing was read, or a baseline",
-    ),
-    text=(maybe(TEXT), "the answer as given; null of a baseline"),
-    policy_id=(
-        maybe(NAME),
-        "the declared policy that this side saw; null of a baseline",
-    ),
-    variant=(
-        maybe(NAME),
-        "id of the variant that filled this side's notice; null of a baseline",
-    ),
-    model=(maybe(NAME), "the model that was asked; null of a baseline"),
+    status=STATUS,
+    read_from=enum(*READ_FROM),  # where in the answer; "": nothing was read
+    text=maybe(TEXT),
+    policy_id=maybe(NAME),  # of the policy that this side saw
+    variant=maybe(NAME),
+    model=maybe(NAME),
     **ACCOUNT,
 )
 GAME = record(
-    id=(
-        NAME,
-        "id of the encounter; its two requests end in /a and /b, in the order of `pair`",
-    ),
-    pair=(list_of(HASH, 2), "the two agents, by their names in this round"),
-    encounter=(ORDINAL, "1 for the pair's first meeting of the round"),
-    first_encounter=(FLAG, "whether it is that"),
-    baseline=(FLAG, "whether a baseline takes part: never in the primary analysis"),
-    labels=(
-        record(
-            left=(NAME, "the option shown first"),
-            right=(NAME, "the option shown second"),
-        ),
-        "the options as both sides were shown them",
-    ),
-    label_scheme=(
-        enum("L1", "L2", "L3"),
-        "L1: the words; L2: Option A is the cooperative act; L3: Option B is",
-    ),
-    order=(enum("cooperative-first", "other-first"), "which act stands first"),
-    decision=(
-        map_of(maybe(NAME), "anon_id"),
-        "the act chosen, by its canonical word whatever the "
-        "label; null where none could be read",
-    ),
-    raw_payoffs=(
-        maybe(map_of(NUMBER, "anon_id")),
-        "T, R, P or S; null without two readable decisions",
-    ),
-    power_after=(map_of(POWER, "anon_id"), "power after the wave of this encounter"),
-    parse_status=(STATUS, "the worse of the two statuses"),
-    answers=(map_of(ANSWER, "anon_id"), "each side's answer"),
+    id=NAME,  # its two requests end in /a and /b, in the order of `pair`
+    pair=list_of(HASH, 2),
+    encounter=ORDINAL,  # 1 for the pair's first meeting of the round
+    first_encounter=FLAG,
+    baseline=FLAG,  # whether one takes part: never in the primary analysis
+    labels=record(left=NAME, right=NAME),  # as both sides were shown them
+    label_scheme=enum("L1", "L2", "L3"),
+    order=enum("cooperative-first", "other-first"),
+    decision=map_of(maybe(NAME), "anon_id"),  # the act's canonical word
+    raw_payoffs=maybe(map_of(NUMBER, "anon_id")),
+    power_after=map_of(POWER, "anon_id"),  # after the wave of this encounter
+    parse_status=STATUS,  # the worse of the two
+    answers=map_of(ANSWER, "anon_id"),
 )
 AGENT = record(
-    id=(NAME, "stable id"),
-    baseline=(maybe(enum(*game.BASELINES)), "its rule, or null of a model"),
-    model_strategy=(maybe(NAME), "who writes its policies"),
-    model_decision=(maybe(NAME), "who decides"),
+    id=NAME,
+    baseline=maybe(enum(*game.BASELINES)),  # its rule
+    model_strategy=maybe(NAME),
+    model_decision=maybe(NAME),
 )
 GAMES = record(
-    round=(ORDINAL, "number of the round"),
-    domain=DOMAIN,
-    toggles=(TOGGLES, "the run's cell"),
-    bulletin=(NAME, "id of the bulletin"),
-    setting=(NAME, SETTING),
-    wording=(ORDINAL, "which sentence of every list stood in the prompts, from 1"),
-    history_mode=(
-        enum("standard", "off"),
-        "whether a pair sees its earlier encounters",
-    ),
-    tells=(enum(*TELLS), "wording of prompts and cues"),
-    variants=(enum("main", "holdout"), "the pool that bulletin and variants are from"),
-    seed=(COUNT, "seed of the run"),
-    simulated=SIMULATED,
-    agents=(map_of(AGENT, "anon_id"), "who is who in this round"),
-    games=(list_of(GAME), "every game, wave by wave in schedule order"),
+    round=ORDINAL,
+    domain=NAME,
+    toggles=TOGGLES,
+    bulletin=NAME,
+    setting=NAME,  # the variant whose office, days and hours all notices have
+    wording=ORDINAL,  # which sentence of every list stood in the prompts
+    history_mode=enum("standard", "off"),
+    tells=enum(*TELLS),
+    variants=enum("main", "holdout"),
+    seed=COUNT,
+    simulated=FLAG,
+    agents=map_of(AGENT, "anon_id"),
+    games=list_of(GAME),  # wave by wave in schedule order
 )
 
 COUNTS = map_of(COUNT, "name")
+ROUND = record(
+    round=ORDINAL,
+    bulletin=NAME,
+    setting=NAME,
+    variants=map_of(NAME, "agent"),
+    games=COUNT,  # in the schedule
+    played=COUNT,  # with payoffs
+)
+COST = record(
+    usd=USD,  # sum over known costs
+    unknown=COUNT,  # answers of unknown cost
+    charged_usd=USD,  # charged to the budget, failed attempts included
+    by_stage=map_of(USD, "stage"),
+)
+STANDING = record(
+    id=NAME,
+    power=POWER,
+    score=NUMBER,  # sum of ln(1 + power·payoff)
+    games=COUNT,
+)
 MANIFEST = record(
-    artifact=(enum("acausal_manifest"), "what this file is"),
-    schema=(enum(1), "version of these shapes"),
-    version=(NAME, "version of the project"),
-    run=(NAME, "the run's name by design; request ids begin with it"),
-    simulated=SIMULATED,
-    complete=(FLAG, "whether every call has an answer"),
-    config=(
-        OBJECT,
-        "everything that was chosen; max_out is what was asked for, "
-        "max_out_configured what the file says",
-    ),
-    config_sha256=(HASH, "of `config` as canonical JSON"),
-    prompts=(map_of(HASH, "file"), "prompt files that were read"),
-    prompts_sha256=(HASH, "of `prompts` as canonical JSON"),
-    code_sha256=(HASH, "of the code's hashes in manifest.json as canonical JSON"),
-    prereg_sha256=(maybe(HASH), "hash of the preregistration the run was made under"),
-    provider=(NAME, "simulated, or the server's address"),
-    payoffs=(record(**dict.fromkeys("TRPS", (NUMBER, ""))), "of one game"),
-    eta=(NUMBER, "step of the power update"),
-    salts=(map_of(TEXT, "round"), "32 hex digits a round"),
-    agents=(list_of(AGENT), "in the order of their ids"),
-    rounds=(
-        list_of(
-            record(
-                round=(ORDINAL, "number"),
-                bulletin=(NAME, "id"),
-                setting=(NAME, SETTING),
-                variants=(map_of(NAME, "agent"), "whose names each agent's notice has"),
-                games=(COUNT, "games in the schedule"),
-                played=(COUNT, "games with payoffs"),
-            )
-        ),
-        "what each round was about",
-    ),
-    outcomes=(map_of(COUNTS, "stage"), "calls by outcome"),
-    statuses=(
-        map_of(COUNTS, "policy, decision, game"),
-        "answers by how they were read",
-    ),
-    served=(map_of(COUNTS, "model"), "answers by the model that gave them"),
-    upstreams=(map_of(COUNTS, "model"), "answers by upstream"),
-    tokens=(
-        map_of(
-            record(
-                prompt=(COUNT, "read"),
-                output=(COUNT, "written"),
-                reasoning=(COUNT, "of these"),
-            ),
-            "stage",
-        ),
-        "sums over known values",
-    ),
-    cost=(
-        record(
-            usd=(USD, "sum over known costs"),
-            unknown=(COUNT, "answers of unknown cost"),
-            charged_usd=(USD, "charged to the budget, failed attempts included"),
-            by_stage=(map_of(USD, "stage"), "of `usd`"),
-        ),
-        "dollars",
-    ),
-    standings=(
-        list_of(
-            record(
-                id=(NAME, "agent"),
-                power=(POWER, "at the end"),
-                score=(NUMBER, "sum of ln(1+power·payoff)"),
-                games=(COUNT, "with payoffs"),
-            )
-        ),
-        "at the end of the run",
-    ),
+    artifact=enum("acausal_manifest"),
+    schema=enum(1),
+    version=NAME,
+    run=NAME,  # by design; request ids begin with it
+    simulated=FLAG,
+    complete=FLAG,  # whether every call has an answer
+    config=OBJECT,
+    config_sha256=HASH,
+    prompts=map_of(HASH, "file"),
+    prompts_sha256=HASH,
+    code_sha256=HASH,
+    prereg_sha256=maybe(HASH),
+    provider=NAME,  # simulated, or the server's address
+    payoffs=record(**dict.fromkeys("TRPS", NUMBER)),
+    eta=NUMBER,  # step of the power update
+    salts=map_of(TEXT, "round"),
+    agents=list_of(AGENT),
+    rounds=list_of(ROUND),
+    outcomes=map_of(COUNTS, "stage"),
+    statuses=map_of(COUNTS, "policy, decision, game"),
+    served=map_of(COUNTS, "model"),
+    upstreams=map_of(COUNTS, "model"),
+    tokens=map_of(record(**dict.fromkeys(TOKENS_OF, COUNT)), "stage"),
+    cost=COST,
+    standings=list_of(STANDING),  # at the end of the run
 )
 
-KINDS = {
-    r"strategies_r\d+\.json": STRATEGIES,
-    r"round_\d+_games\.json": GAMES,
-    r"acausal_manifest\.json": MANIFEST,
-}
+# By the beginning of a file's name.
+KINDS = {"strategies": STRATEGIES, "round": GAMES, "acausal": MANIFEST}
 
 
 def load(path: Path) -> Any:
     """An artifact read back and checked."""
-    kind = next(
-        kind for pattern, kind in KINDS.items() if re.fullmatch(pattern, path.name)
-    )
+    kind = KINDS[path.name.partition("_")[0]]
     return shape.read(path, kind, "derive it again, or restore it from a copy")

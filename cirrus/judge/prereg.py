@@ -12,27 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cirrus.ask.bulletins import PROMPTS
 from cirrus.judge.rows import Run, Study, plan_folders
 from common import UsageError
 from common.artifacts import canonical_json, json_file, read_bytes, sha256, write_atomic
-from common.runs import RESTORE
+from common.runs import RESTORE, code_hashes
 from common.shape import OBJECT, TEXT, enum, list_of, map_of, read, record, whole
 from show.figures import count
 
 FILE = "prereg.json"
 POST = "post the hash where a third party stamps the time; runs made in this folder carry it"
-ROOT = Path(__file__).resolve().parents[2]
-
-# What a hash of each part covers, relative to the project: whole folders, so that no list is
-# kept by hand; tests/test_prereg.py finds every module of a study in them.
-PARTS: dict[str, tuple[str, ...]] = {
-    "prompts": ("prompts/**/*",),
-    "scripts": ("*.py",),
-    "asking and reading": ("common/**/*.py",),
-    "design": ("cirrus/*.py", "cirrus/ask/**/*.py"),
-    "analysis": ("cirrus/judge/**/*.py", "cirrus/markers/**/*.py", "stats/**/*.py"),
-    "reports": ("cirrus/reports/**/*.py", "show/**/*.py"),
-}
+LISTED = 4  # runs in a deviation
 PRIMARY = {
     "endpoint": "P(cooperate | S high, C present) - P(cooperate | S low, C absent), averaged over "
     "H; first encounters of all rounds, no baselines; averaged inside each bulletin, "
@@ -106,29 +96,32 @@ KIND = record(
     seeds=list_of(whole(0)),
     runs=list_of(record(folder=TEXT, run_id=TEXT, config=OBJECT)),
     plan_sha256=TEXT,
-    files=map_of(map_of(TEXT, "file"), "part"),
+    files=map_of(TEXT, "file"),
+    tree_sha256=TEXT,
     primary=OBJECT,
     exclusions=list_of(TEXT),
     stopping_rule=TEXT,
 )
 
 
-def hashes(root: Path = ROOT) -> dict[str, dict[str, str]]:
-    """{part: {file: SHA-256}} of the project as it is now."""
-    return {
-        part: {
-            path.relative_to(root).as_posix(): sha256(path.read_bytes())
-            for pattern in patterns
-            for path in root.glob(pattern)
-            if path.is_file()
-        }
-        for part, patterns in PARTS.items()
-    }
+def hashes() -> dict[str, str]:
+    """{file: SHA-256} of the project as it is now: its whole code, and every prompt."""
+    files = dict(code_hashes())
+    for path in sorted(PROMPTS.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(PROMPTS).as_posix()
+            files[f"prompts/{name}"] = sha256(path.read_bytes())
+    return files
+
+
+def _hash(value: Any) -> str:
+    return sha256(canonical_json(value))
 
 
 def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The preregistration of a whole study: every plan, seed and model in one. `runs`: folder,
     run_id and config of each."""
+    files = hashes()
     models: set[str] = set()
     for run in runs:
         models.update(_models(run["config"]["models"]))
@@ -138,8 +131,9 @@ def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "runs": list(runs),
         "models": sorted(models),
         "seeds": sorted({run["config"]["seed"] for run in runs}),
-        "plan_sha256": sha256(canonical_json(list(runs))),
-        "files": hashes(),
+        "plan_sha256": _hash(list(runs)),
+        "files": files,
+        "tree_sha256": _hash(files),
         "primary": PRIMARY,
         "exclusions": EXCLUSIONS,
         "stopping_rule": STOPPING,
@@ -172,11 +166,10 @@ def write(folder: Path, data: Mapping[str, Any]) -> str:
             )
         return sha256(content)
     manifests = [*folder.glob("manifest.json"), *folder.glob("*/manifest.json")]
-    begun = sorted(manifest.parent.name for manifest in manifests)
-    if begun:
+    for manifest in sorted(manifests):
         raise UsageError(
-            f"{folder}: {begun[0]} has begun already; a preregistration comes before "
-            "the first call: use another --out"
+            f"{folder}: {manifest.parent.name} has begun already; a preregistration "
+            "comes before the first call: use another --out"
         )
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, content)
@@ -198,72 +191,61 @@ def is_one_shot(folder: Path) -> bool:
 # --- what has changed since, and what an analysis may then call confirmatory ----------------------
 
 
-def changed_files(data: Mapping[str, Any], root: Path = ROOT) -> list[str]:
-    """["design: cirrus/families.py changed", …] since `data` was written."""
-    out = []
-    for part, now in hashes(root).items():
-        then = data["files"].get(part, {})
-        out += [
-            f"{part}: {name} "
-            + ("removed" if name not in now else "changed" if name in then else "added")
-            for name in sorted(then.keys() | now.keys())
-            if then.get(name) != now.get(name)
-        ]
-    return out
+def changed_files(data: Mapping[str, Any]) -> list[str]:
+    """["cirrus/families.py changed", …] since `data` was written."""
+    then, now, found = data["files"], hashes(), []
+    for name in sorted(then.keys() | now.keys()):
+        if name not in now:
+            found.append(f"{name} removed")
+        elif name not in then:
+            found.append(f"{name} added")
+        elif then[name] != now[name]:
+            found.append(f"{name} changed")
+    return found
 
 
 def changed_runs(
     data: Mapping[str, Any], runs: Mapping[tuple[str, str], Mapping]
-) -> list[str]:
+) -> Iterator[str]:
     """How these runs, {(folder, run_id): config}, are not those that were registered: changed,
     added, or left out of the analysis."""
     listed = {(run["folder"], run["run_id"]): run["config"] for run in data["runs"]}
-    out = [
-        f"plan: {folder}/{name} has another configuration"
-        for (folder, name), config in runs.items()
-        if listed.get((folder, name), config) != config
-    ]
-    out += [
-        f"plan: {folder}/{name} was not registered"
-        for folder, name in runs
-        if (folder, name) not in listed
-    ]
-    if left := [
-        f"{folder}/{name}" for folder, name in listed if (folder, name) not in runs
-    ]:
-        out.append(
-            f"plan: {len(left)} of {len(listed)} registered runs are left out: "
-            f"{', '.join(left[:4])}{', …' if len(left) > 4 else ''}"
-        )
-    return out
+    for place, config in runs.items():
+        if place not in listed:
+            yield f"plan: {'/'.join(place)} was not registered"
+        elif listed[place] != config:
+            yield f"plan: {'/'.join(place)} has another configuration"
+    left = ["/".join(place) for place in listed if place not in runs]
+    if left:
+        share = f"{len(left)} of {len(listed)} registered runs are left out"
+        named = ", ".join(left[:LISTED])
+        more = ", …" if len(left) > LISTED else ""
+        yield f"plan: {share}: {named}{more}"
 
 
 def registration(study: Study) -> dict[str, Any]:
     """Confirmatory where every run of one registered study is here, and nothing has left it."""
-    registered = {
-        folder: data
-        for folder in plan_folders(study.runs)
-        if (data := load(folder)) is not None
-    }
-    heads = {folder.name: sha256(read_bytes(folder / FILE)) for folder in registered}
+    registered, heads = {}, {}
+    for folder in plan_folders(study.runs):
+        data = load(folder)
+        if data is not None:
+            registered[folder] = data
+            heads[folder.name] = sha256(read_bytes(folder / FILE))
     covered = [run for run in study.runs if run.folder.parent in registered]
-    loose, studies, deviations = (
-        len(study.runs) - len(covered),
-        len(set(heads.values())),
-        [],
-    )
+    loose, studies = len(study.runs) - len(covered), len(set(heads.values()))
+    deviations: list[str] = []
     if studies == 1:
-        deviations = list(_deviations(covered, next(iter(registered.values())), heads))
+        data = next(iter(registered.values()))
+        deviations += _deviations(covered, data, heads)
+    why = ""
     if not studies:
         why = "not preregistered"
     elif loose:
         why = f"{count(loose, 'run')} of {len(study.runs)} under no preregistration"
     elif studies > 1:
         why = f"registered as {studies} studies ({', '.join(heads)}), not as one"
-    else:
-        why = f"{count(len(deviations), 'deviation')} from the preregistration" * bool(
-            deviations
-        )
+    elif deviations:
+        why = f"{count(len(deviations), 'deviation')} from the preregistration"
     return {
         "kind": "exploratory" if why else "confirmatory",
         "why": why,

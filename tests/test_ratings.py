@@ -347,7 +347,7 @@ def test_a_budget_stops_it_resumably_and_no_call_is_sent_again(cli, double, fold
 
 @pytest.fixture
 def sheet(study, tmp_path):
-    return r.export(tmp_path / "sheet.csv", study)[0]
+    return r.export(tmp_path / "sheet.csv", study, 200, 42)[0]
 
 
 def rows_of(path):
@@ -395,7 +395,7 @@ def test_a_sheet_holds_texts_ids_and_empty_columns_and_nothing_else(
         beside,
     )
     with pytest.raises(UsageError, match="there already"):
-        r.export(sheet, study)
+        r.export(sheet, study, 200, 42)
 
 
 @pytest.mark.parametrize(

@@ -53,10 +53,8 @@ ROUND = "strategies_r1.json"
 CODEBOOK = "adjudication/codebook.json"
 PEOPLE = "ratings"  # folder of what people said, beside the analysis
 SAMPLE, SEED = 200, 42  # of a sheet, where no flag says otherwise
-QUOTE, BLANK = (
-    5,
-    "[…]",
-)  # as many words in a row are a quotation; what raters see instead
+QUOTE = 5  # as many words in a row are a quotation
+BLANK = "[…]"  # what raters see instead
 WORD = re.compile(r"\w+")
 RATINGS = "ratings.jsonl"  # what an adjudication derives from its journal
 
@@ -113,9 +111,8 @@ def items_of(study: Study) -> dict[str, Item]:
     for run in main:
         for row in artifact(run, ROUND):
             if readable(row["policy_status"]):
-                item = Item(
-                    item_id(row["policy"]), run.words, blanked(row["policy"], quotes)
-                )
+                text = row["policy"]
+                item = Item(item_id(text), run.words, blanked(text, quotes))
                 items.setdefault(item.id, item)
     if not items:
         raise UsageError(
@@ -127,25 +124,32 @@ def items_of(study: Study) -> dict[str, Item]:
 def quotations(runs: Iterable[Run]) -> set[tuple[str, ...]]:
     """Every QUOTE words in a row of the cue sentences that the runs' bulletins can hold: a rater
     who reads them in a policy would rate the bulletin, and could tell the cell."""
-    domains = {
-        run.domain: stored_prompts(run.folder, run.manifest["identity"]["prompts"])
-        for run in runs
-    }
-    toggles = [load_domain(*pair).toggles for pair in domains.items()]
-    pieces = [
-        WORD.findall(piece.lower())
-        for wordings in toggles
-        for factors in wordings.values()
-        for levels in factors.values()
-        for sentences in levels.values()
-        for sentence in sentences
-        for piece in re.split(r"{\w+}", sentence)
-    ]
-    return {
-        tuple(words[at : at + QUOTE])
-        for words in pieces
-        for at in range(len(words) - QUOTE + 1)
-    }
+    domains = {}
+    for run in runs:
+        texts = stored_prompts(run.folder, run.manifest["identity"]["prompts"])
+        domains[run.domain] = load_domain(run.domain, texts)
+    quotes = set()
+    for domain in domains.values():
+        for sentence in texts_in(domain.toggles):
+            for piece in re.split(r"{\w+}", sentence):
+                quotes.update(rows_of_words(WORD.findall(piece.lower())))
+    return quotes
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """The texts of a tree of mappings and lists."""
+    if isinstance(value, str):
+        yield value
+        return
+    parts = value.values() if isinstance(value, Mapping) else value
+    for part in parts:
+        yield from texts_in(part)
+
+
+def rows_of_words(words: Sequence[str]) -> list[tuple[str, ...]]:
+    """Every QUOTE words in a row, by where they begin."""
+    starts = range(len(words) - QUOTE + 1)
+    return [tuple(words[at : at + QUOTE]) for at in starts]
 
 
 def blanked(text: str, quotes: Collection[tuple[str, ...]]) -> str:
@@ -156,17 +160,16 @@ def blanked(text: str, quotes: Collection[tuple[str, ...]]) -> str:
     """
     spans = [match.span() for match in WORD.finditer(text)]
     words = [text[start:end].lower() for start, end in spans]
-    quoted = {
-        at + step
-        for at in range(len(words))
-        if tuple(words[at : at + QUOTE]) in quotes
-        for step in range(QUOTE)
-    }
+    quoted: set[int] = set()
+    for at, row in enumerate(rows_of_words(words)):
+        if row in quotes:
+            quoted.update(range(at, at + QUOTE))
     parts, end = [], 0
-    for at, (start, stop) in enumerate(spans):
-        if at in quoted:
-            parts += [] if at - 1 in quoted else [text[end:start], BLANK]
-            end = stop
+    for at in sorted(quoted):
+        start, stop = spans[at]
+        if at - 1 not in quoted:
+            parts += [text[end:start], BLANK]
+        end = stop
     return "".join(parts) + text[end:]
 
 
@@ -176,24 +179,26 @@ def sample(items: Iterable[Item], n: int, seed: int) -> list[Item]:
     cells: dict[str, list[Item]] = {}
     for item in sorted(items):
         cells.setdefault(item.cell, []).append(item)
-    piles = [
-        rng.stream(cell).sample(pile, len(pile)) for cell, pile in sorted(cells.items())
-    ]
+    piles = []
+    for cell, pile in sorted(cells.items()):
+        piles.append(rng.stream(cell).sample(pile, len(pile)))
     drawn = []
     while len(drawn) < n and any(piles):
         top = [pile.pop() for pile in piles if pile]
-        drawn += rng.sample(top, len(top))[: n - len(drawn)]
+        drawn += rng.sample(top, len(top))
+    del drawn[n:]
     return rng.sample(drawn, len(drawn))
 
 
 # --- the codebook as raters read it ------------------------------------------------------------
 
+DEFINED = dict.fromkeys(FAMILIES, record(yes=NAME, no=NAME))
 BOOK = record(
     version=whole(1),
     system=NAME,
     rating=list_of(NAME),
     people=list_of(NAME),
-    families=record(**dict.fromkeys(FAMILIES, record(yes=NAME, no=NAME))),
+    families=record(**DEFINED),
 )
 
 
@@ -205,9 +210,8 @@ def codebook_texts(folder: Path = PROMPTS) -> dict[str, str]:
 def codebook(text: str) -> dict[str, Any]:
     """The codebook in `text`; UsageError where it is not what raters need."""
     book = read_json({CODEBOOK: text}, CODEBOOK, BOOK, {})
-    check_placeholders(
-        CODEBOOK, "\n".join(book["rating"]), {"policy", "families", "form"}
-    )
+    question = "\n".join(book["rating"])
+    check_placeholders(CODEBOOK, question, {"policy", "families", "form"})
     return book
 
 
@@ -224,11 +228,11 @@ FAMILY_NAMES = {name.replace("_", ""): name for name in FAMILIES}
 
 def rating_prompts(book: Mapping[str, Any], text: str) -> tuple[str, str]:
     """(system, user) for one policy: the codebook and the text, nothing else."""
-    families = "\n".join(
-        f"{name}\n  yes: {family['yes']}\n  no: {family['no']}"
-        for name, family in book["families"].items()
-    )
-    form = "\n".join(f"{name}: yes|no" for name in book["families"])
+    defined, lines = [], []
+    for name, family in book["families"].items():
+        defined.append(f"{name}\n  yes: {family['yes']}\n  no: {family['no']}")
+        lines.append(f"{name}: yes|no")
+    families, form = "\n".join(defined), "\n".join(lines)
     question = "\n\n".join(book["rating"])
     return book["system"], question.format(policy=text, families=families, form=form)
 
@@ -237,17 +241,14 @@ def rating_examples(book: Mapping[str, Any], text: str) -> tuple[str, ...]:
     """The filled-in forms in the `text` of prompts/examples.json, for a Request: other policies, by
     other kinds of reasoning."""
     rating = read_examples(text)["rating"]
-    return tuple(
-        text
-        for form in rating["forms"]
-        for text in (
-            rating_prompts(book | {"families": rating["families"]}, form["policy"])[1],
-            "\n".join(
-                f"{name}: {'yes' if name in form['yes'] else 'no'}"
-                for name in rating["families"]
-            ),
-        )
-    )
+    families, turns = rating["families"], []
+    for form in rating["forms"]:
+        _, user = rating_prompts({**book, "families": families}, form["policy"])
+        lines = []
+        for name in families:
+            lines.append(f"{name}: {'yes' if name in form['yes'] else 'no'}")
+        turns += [user, "\n".join(lines)]
+    return tuple(turns)
 
 
 def rating_requests(
@@ -262,19 +263,21 @@ def rating_requests(
     requests = []
     for item, model in product(items, config["models"]):
         name = f"{item.id}/{model}"
-        requests.append(
-            Request(
-                name,
-                "rating",
-                model,
-                *rating_prompts(book, item.text),
-                config["max_out"],
-                config["temperature"],
-                SeededRandom(config["seed"], "request", name).getrandbits(31),
-                config["reasoning_effort"],
-                forms,
-            )
+        seed = SeededRandom(config["seed"], "request", name).getrandbits(31)
+        system, user = rating_prompts(book, item.text)
+        request = Request(
+            name,
+            "rating",
+            model,
+            system,
+            user,
+            config["max_out"],
+            config["temperature"],
+            seed,
+            config["reasoning_effort"],
+            forms,
         )
+        requests.append(request)
     return SeededRandom(config["seed"], "turns").sample(requests, len(requests))
 
 
@@ -286,12 +289,13 @@ def parse_rating(text: str) -> tuple[dict[str, bool] | None, str]:
     """
     labels: dict[str, bool] = {}
     twice = False
-    for line in filter(str.strip, (DRESSING.sub("", raw) for raw in text.splitlines())):
+    for raw in text.splitlines():
+        line = DRESSING.sub("", raw)
+        if not line.strip():
+            continue
         match = RATED.fullmatch(line)
-        name = (
-            FAMILY_NAMES.get(re.sub(r"[^a-z]", "", match[1].lower())) if match else None
-        )
-        if name is None:
+        name = match and FAMILY_NAMES.get(re.sub(r"[^a-z]", "", match[1].lower()))
+        if not name:
             refused = classify_refusal(text[:4000]).label == "refusal"
             return None, "refused" if refused else "unreadable"
         twice |= name in labels
@@ -312,10 +316,10 @@ def rating_rows(
     """The lines of ratings.jsonl, in the order of the sample, models as given."""
     for item, model in product(items, config["models"]):
         reply = replies[f"{item.id}/{model}"]
-        labels, status = (
-            parse_rating(reply.text) if reply.outcome == "ok" else (None, reply.outcome)
-        )
-        yield {
+        labels, status = None, reply.outcome
+        if status == "ok":
+            labels, status = parse_rating(reply.text)
+        row = {
             "item": item.id,
             "text_sha256": sha256(item.text),
             "rater": model,
@@ -323,8 +327,8 @@ def rating_rows(
             "status": status,
             "labels": labels,
             "text": reply.text,
-            **reply.account,
         }
+        yield row | reply.account
 
 
 # --- what raters said --------------------------------------------------------------------------
@@ -344,9 +348,10 @@ def _held(
     for place in dict.fromkeys(Path(place).resolve() for place in places):
         for rater, path in (*_models(place), *_people(place, replaced)):
             if rater.name in held:
+                _, other = held[rater.name]
                 raise UsageError(
-                    f"{path} and {held[rater.name][1]}: both hold ratings by "
-                    f"{rater.name}; move one of them away"
+                    f"{path} and {other}: both hold ratings by {rater.name}; move one "
+                    "of them away"
                 )
             held[rater.name] = rater, path
     return held
@@ -362,31 +367,28 @@ def _models(place: Path) -> Iterator[tuple[Rater, Path]]:
             continue  # some other run, which others read
         rows = _rows(path.parent, manifest)
         for name in manifest["identity"]["config"]["models"]:
-            answers = [row for row in rows if row["rater"] == name]
-            yield (
-                Rater(
-                    name,
-                    "model",
-                    manifest["identity"]["provider"] == "simulated",
-                    manifest["state"] == "complete",
-                    {
-                        row["item"]: row["labels"]
-                        for row in answers
-                        if row["labels"] is not None
-                    },
-                    dict(sorted(Counter(row["status"] for row in answers).items())),
-                    tuple(
-                        sorted(
-                            {
-                                row["served_model"]
-                                for row in answers
-                                if row["served_model"]
-                            }
-                        )
-                    ),
-                ),
-                path.parent,
-            )
+            yield _model(name, manifest, rows), path.parent
+
+
+def _model(name: str, manifest: Mapping, rows: Sequence[Mapping]) -> Rater:
+    labels, statuses, served = {}, Counter(), set()
+    for row in rows:
+        if row["rater"] != name:
+            continue
+        statuses[row["status"]] += 1
+        if row["labels"] is not None:
+            labels[row["item"]] = row["labels"]
+        if row["served_model"]:
+            served.add(row["served_model"])
+    return Rater(
+        name,
+        "model",
+        manifest["identity"]["provider"] == "simulated",
+        manifest["state"] == "complete",
+        labels,
+        dict(sorted(statuses.items())),
+        tuple(sorted(served)),
+    )
 
 
 def _rows(folder: Path, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -406,32 +408,29 @@ def _rows(folder: Path, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [row for _, row in read_jsonl(path)]
 
 
-PERSON = record(
-    artifact=enum(PEOPLE),
-    rater=NAME,
-    labels=map_of(record(**dict.fromkeys(FAMILIES, maybe(FLAG))), "item"),
-)
+LABELS = record(**dict.fromkeys(FAMILIES, maybe(FLAG)))
+PERSON = record(artifact=enum(PEOPLE), rater=NAME, labels=map_of(LABELS, "item"))
 
 
 def _people(place: Path, replaced: Collection[Path]) -> Iterator[tuple[Rater, Path]]:
-    for path in sorted({*(place / PEOPLE).glob("*.json")} - {*replaced}):
+    for path in sorted((place / PEOPLE).glob("*.json")):
+        if path in replaced:
+            continue
         data = read(path, PERSON, "import the sheet again, or move the file away")
-        missing = [list(row.values()).count(None) for row in data["labels"].values()]
+        statuses = {"ok": 0, "missing": 0, "partial": 0}
+        for labels in data["labels"].values():
+            statuses[_completeness(labels)] += 1
         yield (
-            Rater(
-                data["rater"],
-                "person",
-                False,
-                True,
-                data["labels"],
-                {
-                    "ok": missing.count(0),
-                    "missing": missing.count(len(FAMILIES)),
-                    "partial": sum(0 < n < len(FAMILIES) for n in missing),
-                },
-            ),
+            Rater(data["rater"], "person", False, True, data["labels"], statuses),
             path,
         )
+
+
+def _completeness(labels: Labels) -> str:
+    given = len(labels) - list(labels.values()).count(None)
+    if given == len(labels):
+        return "ok"
+    return "partial" if given else "missing"
 
 
 # --- rating sheets for people: a blinded CSV out, the filled sheet back ------------------------
@@ -441,7 +440,7 @@ COLUMNS = ("item", "rater", *FAMILIES, "text")
 ANSWERS = {"yes": True, "no": False, "": None}
 
 
-def export(file: Path, study: Study, n: int = SAMPLE, seed: int = SEED) -> list[Path]:
+def export(file: Path, study: Study, n: int, seed: int) -> tuple[Path, Path]:
     """Write the sheet and its instructions; UsageError where one is there already."""
     items, guide = items_of(study), file.with_name(file.name + ".md")
     for path in (file, guide):
@@ -450,49 +449,37 @@ def export(file: Path, study: Study, n: int = SAMPLE, seed: int = SEED) -> list[
                 f"--export-ratings: {path} is there already; it may hold ratings: "
                 "name another file"
             )
-    rows = (
-        dict.fromkeys(COLUMNS, "") | {"item": item.id, "text": item.text}
-        for item in sample(items.values(), n, seed)
-    )
+    rows = []
+    for item in sample(items.values(), n, seed):
+        rows.append(dict.fromkeys(COLUMNS, "") | {"item": item.id, "text": item.text})
     write_atomic(file, codecs.BOM_UTF8 + csv_bytes(COLUMNS, rows))
     write_atomic(guide, instructions(file.name))
-    return [file, guide]
+    return file, guide
 
 
 def instructions(name: str) -> str:
     """What people read before they rate, from the codebook that models get too."""
     book = codebook(codebook_texts()[CODEBOOK])
-    families = [
-        f"**{name}**\n- yes: {family['yes']}\n- no: {family['no']}"
-        for name, family in book["families"].items()
-    ]
-    return (
-        "\n\n".join(
-            [
-                f"# Rating {name}",
-                *book["people"],
-                "## The five kinds of reasoning",
-                *families,
-            ]
-        )
-        + "\n"
-    )
+    parts = [f"# Rating {name}", *book["people"], "## The five kinds of reasoning"]
+    for family, defined in book["families"].items():
+        parts.append(f"**{family}**\n- yes: {defined['yes']}\n- no: {defined['no']}")
+    return "\n\n".join(parts) + "\n"
 
 
 def read_sheet(file: Path, items: Mapping[str, Item]) -> tuple[str, dict[str, Labels]]:
     """(rater, {item: labels}) of a filled sheet; UsageError names file, row, field and value."""
-    rows = {
-        number: row for number, row in enumerate(_table(file), 2) if any(row.values())
-    }
-    raters = list(dict.fromkeys(row["rater"] for row in rows.values() if row["rater"]))
+    table = _table(file)
+    raters = dict.fromkeys(filter(None, [row["rater"] for row in table]))
     if len(raters) != 1:
+        named = ", ".join(raters) or "nobody"
         raise UsageError(
-            f"{file}: rater names {', '.join(raters) or 'nobody'}; a sheet holds the "
-            "ratings of one person: write the name in the first row, and give "
-            "everybody a sheet"
+            f"{file}: rater names {named}; a sheet holds the ratings of one person: "
+            "write the name in the first row, and give everybody a sheet"
         )
     labels: dict[str, Labels] = {}
-    for number, row in rows.items():
+    for number, row in enumerate(table, 2):
+        if not any(row.values()):
+            continue
         where, item = f"{file} row {number}", row["item"]
         if item not in items:
             raise UsageError(
@@ -508,19 +495,16 @@ def read_sheet(file: Path, items: Mapping[str, Item]) -> tuple[str, dict[str, La
                 f"{where}: the text is not that of {item}, letter by letter; sort whole "
                 "rows only, or start from the exported sheet"
             )
-        labels[item] = {
-            family: _answer(where, family, row[family]) for family in FAMILIES
-        }
-    return raters[0], labels
+        labels[item] = {name: _answer(where, name, row[name]) for name in FAMILIES}
+    [rater] = raters
+    return rater, labels
 
 
 def _table(file: Path) -> list[dict[str, str]]:
     """The rows below the names of the columns."""
     try:
-        lines = csv.reader(
-            io.StringIO(file.read_bytes().decode("utf-8-sig"), newline=""), strict=True
-        )
-        head, *rows = list(lines) or [[]]
+        text = io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")
+        head, *rows = list(csv.reader(text, strict=True)) or [[]]
     except OSError as error:
         raise UsageError(f"--import-ratings: {file}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
@@ -528,11 +512,12 @@ def _table(file: Path) -> list[dict[str, str]]:
             f"{file}: not CSV in UTF-8 with commas ({error}); save the sheet as "
             '"CSV UTF-8"'
         ) from None
-    if missing := [name for name in COLUMNS if head.count(name) != 1]:
-        raise UsageError(
-            f"{file} row 1: no column {missing[0]!r}; keep the columns of the "
-            "exported sheet, with commas between them"
-        )
+    for name in COLUMNS:
+        if head.count(name) != 1:
+            raise UsageError(
+                f"{file} row 1: no column {name!r}; keep the columns of the "
+                "exported sheet, with commas between them"
+            )
     return [_cells(head, row) for row in rows]
 
 
@@ -547,7 +532,8 @@ def _cells(head: Sequence[str], row: Sequence[str]) -> dict[str, str]:
 def _is_text_of(item: Item, cell: str) -> bool:
     """Whether a cell holds the text of `item` as it was exported. A spreadsheet may change how its
     lines end, and take an apostrophe before it for a mark of its own."""
-    [[exported]] = csv.reader(io.StringIO(csv_line([item.text]), newline=""))
+    line = io.StringIO(csv_line([item.text]), newline="")
+    [[exported]] = csv.reader(line)
     lines = exported.removeprefix("'").splitlines()
     return cell.removeprefix("'").splitlines() == lines
 
@@ -565,27 +551,27 @@ def collect(files: Iterable[str], study: Study, where: Sequence[Path]) -> list[s
     """Check all sheets, then keep the ratings beside the analysis; one sentence for each rater.
     `where`: the folder of the analysis, then the others whose ratings it reads."""
     items, sheets, kept = items_of(study), {}, {}
+    target = where[0].resolve()
     for file in dict.fromkeys(files):
         rater, labels = read_sheet(Path(file), items)
         if rater in sheets:
             raise UsageError(
                 f"{file}: a second sheet of {rater}; put all rows into one sheet"
             )
-        if not any(
-            value is not None for row in labels.values() for value in row.values()
-        ):
+        if set(map(_completeness, labels.values())) == {"missing"}:
             raise UsageError(
                 f"{file}: nothing is rated yet; write yes or no into the columns of "
                 "the families"
             )
         sheets[rater] = file, labels
-        kept[rater] = where[0].resolve() / PEOPLE / _file_name(rater)
+        kept[rater] = target / PEOPLE / _file_name(rater)
     held = _held(where, kept.values())
     for rater, (file, _) in sheets.items():
         if rater in held:
+            _, place = held[rater]
             raise UsageError(
-                f"{file}: ratings by {rater} are in {held[rater][1]} already; write "
-                "another name into the sheet, or move those away"
+                f"{file}: ratings by {rater} are in {place} already; write another "
+                "name into the sheet, or move those away"
             )
     lines = []
     for rater, (_, labels) in sheets.items():
@@ -605,16 +591,13 @@ def _file_name(rater: str) -> str:
 
 def command_export(args, study: Study) -> cli.Done:
     """analyze.py --export-ratings."""
-    given = {"n": args.sample, "seed": args.seed}
-    sheet, guide = export(
-        Path(args.export_ratings),
-        study,
-        **{name: value for name, value in given.items() if value is not None},
-    )
-    return cli.Done(
-        COMPLETE,
-        {"sheet": str(sheet), "instructions": str(guide)},
+    n = SAMPLE if args.sample is None else args.sample
+    seed = SEED if args.seed is None else args.seed
+    sheet, guide = export(Path(args.export_ratings), study, n, seed)
+    again = f"python3 analyze.py {' '.join(map(str, args.runs))} --import-ratings FILE"
+    told = (
         f"{sheet}: a blinded sheet, one policy in each row\n{guide}: what raters need to know\n"
-        f"now: give a copy of both to two raters or more, then python3 analyze.py "
-        f"{' '.join(map(str, args.runs))} --import-ratings FILE",
+        f"now: give a copy of both to two raters or more, then {again}"
     )
+    facts = {"sheet": str(sheet), "instructions": str(guide)}
+    return cli.Done(COMPLETE, facts, told)

@@ -94,7 +94,7 @@ def new(seeds: Sequence[int]) -> list[int]:
     return [seed + NEW_SEEDS for seed in seeds]
 
 
-class Plan(NamedTuple):
+class PlannedRuns(NamedTuple):
     """`runs`: what each sets for itself; `seeds`: with which the plan is repeated, from those that
     are configured."""
 
@@ -110,14 +110,14 @@ HELD_OUT = _in("cvd", CELLS, variants="holdout")
 HISTORY_OFF = _in("cvd", CELLS, history_mode="off")
 # All that the six gates and the row on history ask for, as one registered study.
 STUDY = MAIN + OTHER_WORDS + [run | {"new": True} for run in HELD_OUT] + HISTORY_OFF
-PLANS: dict[str, Plan] = {
-    "2x2": Plan(_in("cvd", LOW_PRESSURE)),  # what `make tournament` shows
-    "confirmatory": Plan(MAIN),
-    "exploratory": Plan(CVD + _in("hospital", CELLS), thrice),
-    "holdout": Plan(HELD_OUT, new),
-    "ablation": Plan(OTHER_WORDS),
-    "history-off": Plan(HISTORY_OFF),
-    "study": Plan(STUDY),
+PLANS: dict[str, PlannedRuns] = {
+    "2x2": PlannedRuns(_in("cvd", LOW_PRESSURE)),  # what `make tournament` shows
+    "confirmatory": PlannedRuns(MAIN),
+    "exploratory": PlannedRuns(CVD + _in("hospital", CELLS), thrice),
+    "holdout": PlannedRuns(HELD_OUT, new),
+    "ablation": PlannedRuns(OTHER_WORDS),
+    "history-off": PlannedRuns(HISTORY_OFF),
+    "study": PlannedRuns(STUDY),
 }
 
 # --- the command -----------------------------------------------------------------------------
@@ -456,10 +456,10 @@ def run_config(
 # --- the runs of a plan -----------------------------------------------------------------------
 
 
-def plan_named(name: str | None) -> Plan:
+def plan_named(name: str | None) -> PlannedRuns:
     """No name: one run, as configured."""
     if name is None:
-        return Plan([{}])
+        return PlannedRuns([{}])
     if name not in PLANS:
         raise UsageError(f"--plan: no plan {name!r}; {shape.nearest(name, PLANS)}")
     return PLANS[name]

@@ -34,7 +34,7 @@ NORMAL = NormalDist()
 # --- what stands before a respondent -------------------------------------------------------------
 
 
-class Study:
+class Sitting:
     """One study as one respondent goes through it: how many prompts it was asked, and standard
     normal numbers by key, the same in all prompts."""
 
@@ -50,12 +50,12 @@ class Study:
         return self._drawn[key]
 
 
-class Seen(NamedTuple):
+class PromptSeen(NamedTuple):
     """A prompt in a study."""
 
     text: str
     cues: Cues
-    study: Study
+    study: Sitting
 
     @property
     def cell(self) -> tuple:
@@ -69,31 +69,31 @@ class Seen(NamedTuple):
         return self.study.luck(what, *held)
 
 
-Quantity = Callable[[Seen], float]
+Quantity = Callable[[PromptSeen], float]
 
 
 # --- quantities: what may be weighed -------------------------------------------------------------
 
 
-def both(seen: Seen) -> int:
+def both(seen: PromptSeen) -> int:
     """Symmetry and cue."""
     return seen.cues.symmetric * seen.cues.coupled
 
 
-def known(seen: Seen) -> bool:
+def known(seen: PromptSeen) -> bool:
     return seen.cues.entry == "known"
 
 
-def unread(seen: Seen) -> bool:
+def unread(seen: PromptSeen) -> bool:
     return seen.cues.entry == "unread"
 
 
-def same(seen: Seen) -> int:
+def same(seen: PromptSeen) -> int:
     """Symmetry and cue, and a counterpart that decides, or decided, on this same notice."""
     return both(seen) * (seen.cues.entry in ("due", "read"))
 
 
-def lever(seen: Seen) -> float:
+def lever(seen: PromptSeen) -> float:
     """1 at the default level."""
     return seen.cues.lever / LEVERS[DEFAULT_LEVER - 1]
 
@@ -116,7 +116,7 @@ class Belief(NamedTuple):
     known: float = 1.0
     record: float = 0.98
 
-    def of(self, seen: Seen) -> float:
+    def of(self, seen: PromptSeen) -> float:
         if known(seen):
             return self.known
         if seen.cues.record:
@@ -132,7 +132,7 @@ def prospect(power: float) -> Quantity:
     temptation = 2.4**power - 2.1**power
     belief = Belief(0.3, unread=0.6)
 
-    def gain(seen: Seen) -> float:
+    def gain(seen: PromptSeen) -> float:
         worst, lost = seen.cues.outcomes[3], seen.cues.outcomes[2]
         unit = worst - lost
         T, R, P, S = (((worst - cost) / unit) ** power for cost in seen.cues.outcomes)
@@ -145,7 +145,7 @@ def prospect(power: float) -> Quantity:
 USUAL = {"S": 1, "C": 1, "unread": -2, "known": -2, "record": 0, "lever": 2}
 
 
-def random_sum(seen: Seen) -> float:
+def random_sum(seen: PromptSeen) -> float:
     """A chance: weights are drawn for each study, and how high it steps at eight places."""
     study = seen.study
     total = 2 * study.luck("base") + shift(seen, SPREADS[""])
@@ -161,17 +161,17 @@ def random_sum(seen: Seen) -> float:
 # of a mirror study
 
 
-def alike(seen: Seen) -> float:
+def alike(seen: PromptSeen) -> float:
     """The rate of earlier pairs that applies to the counterpart."""
     return seen.cues.alike[0] / 20
 
 
-def told_first(seen: Seen) -> float:
+def told_first(seen: PromptSeen) -> float:
     place = 0 if seen.cues.named_first == "applies" else 1
     return seen.cues.alike[place] / 20
 
 
-def together_apart(seen: Seen) -> tuple[float, float]:
+def together_apart(seen: PromptSeen) -> tuple[float, float]:
     """What both late save against both early, and what early saves where the two differ, as shares
     of their sum."""
     T, R, P, S = seen.cues.outcomes
@@ -179,27 +179,27 @@ def together_apart(seen: Seen) -> tuple[float, float]:
     return (P - R) / stakes, (S - T) / stakes
 
 
-def payoff(seen: Seen) -> float:
+def payoff(seen: PromptSeen) -> float:
     return together_apart(seen)[0]
 
 
-def apart(seen: Seen) -> float:
+def apart(seen: PromptSeen) -> float:
     return together_apart(seen)[1]
 
 
-def evidence(seen: Seen) -> float:
+def evidence(seen: PromptSeen) -> float:
     """What the late act is worth more than the early one, where the other acts alike at the rate
     that applies."""
     return alike(seen) * payoff(seen) - (1 - alike(seen)) * apart(seen)
 
 
-def diagonal(seen: Seen) -> float:
+def diagonal(seen: PromptSeen) -> float:
     """Alike: is both late or both early better? Unlike: which of the other two?"""
     better = payoff(seen) if alike(seen) > 0.5 else -apart(seen)
     return math.copysign(1, better)
 
 
-def price(seen: Seen) -> float:
+def price(seen: PromptSeen) -> float:
     """What the late act costs, as a share of the range, where so many others are late as are
     alike."""
     T, R, P, S = seen.cues.outcomes
@@ -282,7 +282,7 @@ def steps(x: float) -> float:
     return 0.5 if x < 1 else 0.95
 
 
-def speaks_for(seen: Seen, late: bool) -> bool:
+def speaks_for(seen: PromptSeen, late: bool) -> bool:
     """Late under symmetry and cue, early elsewhere."""
     return late == bool(same(seen))
 
@@ -303,7 +303,7 @@ SPREADS = {
     "closer": (0.08, 0.04, 0.02),
     "still": (0, 0, 0),
 }
-LOSES: dict[str, Callable[[Seen, bool], bool]] = {
+LOSES: dict[str, Callable[[PromptSeen, bool], bool]] = {
     "of all": lambda seen, late: True,
     "of what speaks for an effect": speaks_for,
     "of what speaks against": lambda seen, late: not speaks_for(seen, late),
@@ -459,14 +459,14 @@ MEMBERS = {member.name: member for member in members()}
 
 def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
     """A member as a provider asks it; `rng.root` is the study's seed."""
-    decide, study = deciding(MEMBERS[name]), Study()
+    decide, study = deciding(MEMBERS[name]), Sitting()
 
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         nonlocal study
         if study.seed != (rng.root, name):
-            study = Study(rng.root, name)
+            study = Sitting(rng.root, name)
         cues = read_cues(request.user)
-        late = decide(Seen(request.user, cues, study), rng)
+        late = decide(PromptSeen(request.user, cues, study), rng)
         if late is None:
             return "We are still weighing this with counsel.", "stop"
         return f"Decision: {cues.cooperative if late else cues.other}", "stop"
@@ -474,14 +474,14 @@ def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
     return respond
 
 
-def deciding(member: Member) -> Callable[[Seen, random.Random], int | None]:
+def deciding(member: Member) -> Callable[[PromptSeen, random.Random], int | None]:
     """What it decides in a prompt: 1 for late, 0 for early, None where it can't be read."""
     total, curve = added_up(member.formula), CURVES[member.curve]
     spread = SPREADS[member.spread]
     share, _, which = member.lost.partition(" ")
     lost, loses = float(share), LOSES[which]
 
-    def decide(seen: Seen, rng: random.Random) -> int | None:
+    def decide(seen: PromptSeen, rng: random.Random) -> int | None:
         seen.study.asked += 1
         late = rng.random() < curve(total(seen) + shift(seen, spread))
         if loses(seen, late) and rng.random() < lost:
@@ -498,7 +498,7 @@ def added_up(formula: str) -> Quantity:
         number, *names = term.split()
         terms.append((float(number), [QUANTITIES[name] for name in names]))
 
-    def total(seen: Seen) -> float:
+    def total(seen: PromptSeen) -> float:
         value = 0.0
         for weight, quantities in terms:
             value += weight * math.prod([quantity(seen) for quantity in quantities])
@@ -507,7 +507,7 @@ def added_up(formula: str) -> Quantity:
     return total
 
 
-def shift(seen: Seen, spread: tuple[float, float, float]) -> float:
+def shift(seen: PromptSeen, spread: tuple[float, float, float]) -> float:
     """What the bulletin, its cell and the sentences add."""
     bulletin, cell, sentence = spread
     added = bulletin * seen.luck("all", "bulletin")
@@ -555,10 +555,10 @@ def power(
     cells = [cell.name for cell in DESIGNS["mechanism"].cells]
     ranks = []
     for sample in range(samples):
-        study, rng = Study(sample), random.Random(sample)
+        study, rng = Sitting(sample), random.Random(sample)
         answers: dict = {}
         for slot, cues in prompts:
-            add(answers, slot, decide(Seen("", cues, study), rng))
+            add(answers, slot, decide(PromptSeen("", cues, study), rng))
         part = part_of(answers, cells, 1 - ALPHA / models, True)
         ranks.append(WORDS.index(word(part)[0]))
     earned = {}

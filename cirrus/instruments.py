@@ -6,9 +6,10 @@ INSTRUMENTS["pilot"](origin)                       # the same, by the manifest's
 
 import asyncio
 import json
-import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache, lru_cache, partial
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from cirrus.ask.respondents import RESPONDENTS
 from cirrus.ask.warmups import form_warmups
 from cirrus.judge import games, prereg
 from cirrus.judge.oneshot import UNASKED, analyse
-from cirrus.judge.rows import PLAN_FILE, Study, plan_file, read_study
+from cirrus.judge.rows import PLAN_FILE, Study, path_from, plan_file, read_study
 from cirrus.markers import ratings
 from cirrus.reports.pilot import files as report_files
 from common import COMPLETE, Older, Stop, UsageError, cli, session
@@ -57,17 +58,14 @@ def domain_of(name: str, source: Source = PROMPTS) -> Domain:
     """The domain's prompts; a fault in them is one line."""
     if isinstance(source, Path) and not source.is_dir():
         raise UsageError(f"--prompts {source}: no such folder; give a copy of prompts/")
+    if not isinstance(source, Path):
+        return _loaded(name, tuple(sorted(source.items())))
     try:
-        return (
-            load_domain(name, source)
-            if isinstance(source, Path)
-            else (_loaded(name, tuple(sorted(source.items()))))
-        )
+        return load_domain(name, source)
     except UsageError as error:
-        given = isinstance(source, Path) and source != PROMPTS
-        raise UsageError(
-            f"--prompts {source}: {error}" if given else str(error)
-        ) from None
+        if source == PROMPTS:
+            raise
+        raise UsageError(f"--prompts {source}: {error}") from None
 
 
 @lru_cache(4)
@@ -131,64 +129,76 @@ def pilot(origin: Origin) -> Instrument:
 
     @cache
     def probed() -> list:
-        return (
-            []
-            if not config.get("probes")
-            else probes.deal(
-                probes.texts(origin.prompts),
-                domain,
-                config,
-                [trials[0].block for trials in blocks()],
-            )
-        )
+        if not config.get("probes"):
+            return []
+        texts = probes.texts(origin.prompts)
+        firsts = [trials[0].block for trials in blocks()]
+        return probes.deal(texts, domain, config, firsts)
 
     def requests() -> list[Request]:
-        return [trial.request for block in (*blocks(), probed()) for trial in block]
+        trials = [*chain.from_iterable(blocks()), *probed()]
+        return [trial.request for trial in trials]
 
     async def asked_in_order(ask: Ask) -> None:
         """Decisions, then the probes."""
-        asked = [[trial.request for trial in block] for block in blocks()]
-        await asyncio.gather(*map(ask, asked))
-        await asyncio.gather(*(ask([probe.request]) for probe in probed()))
+        await asyncio.gather(*[ask(list(map(request_of, each))) for each in blocks()])
+        await asyncio.gather(*[ask([probe.request]) for probe in probed()])
 
     def warmups() -> list[Warmup]:
         return pilot_warmups(domain, config, origin.prompts)
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice
-        replies = [[answers(trial.request) for trial in block] for block in again]
+        replies = [list(map(answers, map(request_of, block))) for block in again]
         aside = set_aside(config["models"], answers)
-        rows = [
-            row for row in oneshot.rows(again, replies) if row["model"] not in aside
-        ]
-        answered = {row["id"] for row in rows if row["status"] not in UNANSWERED}
-        trials = [trial for block in again for trial in block if trial.id in answered]
-        same = sum(
-            answers.read[trial.id].question_sha256 == trial.request.sha256()
-            for trial in trials
-        )
+        rows = []
+        for row in oneshot.rows(again, replies):
+            if row["model"] not in aside:
+                rows.append(row)
+        asked = requests_of_answered(again, rows)
+        same = 0
+        for request in asked:
+            same += answers.read[request.id].question_sha256 == request.sha256()
         probe_rows = [probes.row(trial, answers(trial.request)) for trial in probed()]
+        facts = {"adapted": session.adapted_facts(answers), "set_aside": aside}
         files = {}
-        if trials:
-            files = pilot_files(
-                rows,
-                [trial.request for trial in trials],
-                study,
-                (same, len(trials)),
-                probe_rows,
-                {"adapted": session.adapted_facts(answers), "set_aside": aside},
-            )
+        if asked:
+            dealt = same, len(asked)
+            files = pilot_files(rows, asked, study, dealt, probe_rows, facts)
         return Derived(files, {"statuses": tallied(rows, "status")})
 
     return Instrument(
         "pilot",
         "trials",
-        lambda: {request.id: [request.model] for request in requests()},
-        lambda: [(request, 1) for request in requests()],
+        partial(_needs, requests),
+        partial(_once_each, requests),
         asked_in_order,
         derive,
         warmups,
     )
+
+
+request_of = attrgetter("request")
+
+
+def requests_of_answered(
+    blocks: Iterable[Sequence[oneshot.Trial]], rows: Iterable[Mapping]
+) -> list[Request]:
+    """The requests that have an answer."""
+    answered = {row["id"] for row in rows if row["status"] not in UNANSWERED}
+    trials = chain.from_iterable(blocks)
+    return [trial.request for trial in trials if trial.id in answered]
+
+
+def _needs(requests: Callable[[], Sequence[Request]]) -> dict[str, list[str]]:
+    """{id: models without which there is no such call}."""
+    return {request.id: [request.model] for request in requests()}
+
+
+def _once_each(
+    requests: Callable[[], Sequence[Request]],
+) -> list[tuple[Request, int]]:
+    return [(request, 1) for request in requests()]
 
 
 def worked_examples(origin: Origin) -> str:
@@ -206,19 +216,16 @@ def pilot_warmups(
     if examples is None:
         return []
     stages = ("decision", "probe") if config.get("probes") else ("decision",)
+    settings = {
+        "max_out": config["max_out"],
+        "temperature": config["temperature"],
+        "effort": config["reasoning_effort"],
+        "worked": bool(config.get("examples")),
+    }
     made = []
     for model in config["models"]:
         for stage in stages:
-            made += form_warmups(
-                domain,
-                examples,
-                stage=stage,
-                model=model,
-                max_out=config["max_out"],
-                temperature=config["temperature"],
-                effort=config["reasoning_effort"],
-                worked=bool(config.get("examples")),
-            )
+            made += form_warmups(domain, examples, stage=stage, model=model, **settings)
     return made
 
 
@@ -278,39 +285,32 @@ def pilot_files(
     out = json.loads(canonical_json(analyse(rows, judged, dealt, probed, asked)))
     trials = jsonl(rows)
     # Identity of design and prompts, whoever serves the models.
-    hashes = {
-        "design": sha256(
-            canonical_json({key: study[key] for key in ("config", "prompts")})
-        ),
-        "trials": sha256(trials),
-    }
-    prompts = {
-        request.id: (
-            request.system,
-            *filter(None, ["\n\n".join(request.examples)]),
-            request.user,
-        )
-        for request in answered
-    }
+    design = {"config": study["config"], "prompts": study["prompts"]}
+    hashes = {"design": sha256(canonical_json(design)), "trials": sha256(trials)}
+    prompts = {request.id: _shown(request) for request in answered}
     made = {
         "trials.jsonl.gz": gzip_bytes(trials),
         "trials.csv": csv_bytes(CSV_FIELDS, map(_flat, rows)),
         "pilot-analysis.json": json_file(out | {"design_sha256": hashes["design"]}),
-        **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {}),
     }
+    if probed:
+        made["probes.jsonl.gz"] = gzip_bytes(jsonl(probed))
     texts = report_files(out, rows, prompts, hashes)
     return made | {name: text.encode() for name, text in texts.items()}
 
 
+def _shown(request: Request) -> tuple[str, ...]:
+    """What a model was shown: system prompt, worked examples, question."""
+    if not request.examples:
+        return request.system, request.user
+    return request.system, "\n\n".join(request.examples), request.user
+
+
 def _flat(row: Mapping) -> dict[str, Any]:
-    return {
-        **row,
-        "option_first": row["options"][0],
-        **{
-            f"{what}_tokens": row["tokens"][what]
-            for what in ("prompt", "output", "reasoning")
-        },
-    }
+    flat = {**row, "option_first": row["options"][0]}
+    for what in ("prompt", "output", "reasoning"):
+        flat[f"{what}_tokens"] = row["tokens"][what]
+    return flat
 
 
 # --- tournament --------------------------------------------------------------------------------
@@ -331,10 +331,8 @@ def tournament(origin: Origin) -> Instrument:
         return [] if examples is None else encounters.warmups(dealt(), examples)
 
     def derive(answers: Answers) -> Derived:
-        facts = {
-            "code_sha256": sha256(canonical_json(origin.code or code_hashes())),
-            "charged_usd": answers.charged_usd,
-        }
+        code = canonical_json(origin.code or code_hashes())
+        facts = {"code_sha256": sha256(code), "charged_usd": answers.charged_usd}
         files, manifest = games.derive(study, domain(), answers, facts)
         facts = {
             "statuses": manifest["statuses"],
@@ -342,15 +340,13 @@ def tournament(origin: Origin) -> Instrument:
         }
         return Derived(files, facts)
 
-    return Instrument(
-        "tournament",
-        "calls",
-        lambda: encounters.request_ids(dealt()),
-        lambda: encounters.typical_calls(dealt()),
-        play,
-        derive,
-        warmups,
-    )
+    def needs() -> dict[str, set[str]]:
+        return encounters.request_ids(dealt())
+
+    def typical() -> list[tuple[Request, int]]:
+        return encounters.typical_calls(dealt())
+
+    return Instrument("tournament", "calls", needs, typical, play, derive, warmups)
 
 
 # --- adjudication ------------------------------------------------------------------------------
@@ -361,14 +357,12 @@ def adjudication(origin: Origin) -> Instrument:
     names, by path from its folder."""
     config = origin.identity["config"]
     items = cache(lambda: items_again(origin.folder, origin.identity))
-    requests = cache(
-        lambda: ratings.rating_requests(
-            config,
-            items(),
-            ratings.codebook(origin.prompts[ratings.CODEBOOK]),
-            worked_examples(origin),
-        )
-    )
+
+    @cache
+    def requests() -> list[Request]:
+        book = ratings.codebook(origin.prompts[ratings.CODEBOOK])
+        examples = worked_examples(origin)
+        return ratings.rating_requests(config, items(), book, examples)
 
     def derive(answers: Answers) -> Derived:
         replies = {request.id: answers(request) for request in requests()}
@@ -377,47 +371,45 @@ def adjudication(origin: Origin) -> Instrument:
         return Derived({ratings.RATINGS: jsonl(rows)}, facts)
 
     async def rate(ask: Ask) -> None:
-        await asyncio.gather(*(ask([request]) for request in requests()))
+        await asyncio.gather(*[ask([request]) for request in requests()])
+
+    def warmups() -> list[Warmup]:
+        return neutral_warmups(requests())
 
     return Instrument(
         "adjudication",
         "ratings",
-        lambda: {request.id: [request.model] for request in requests()},
-        lambda: [(request, 1) for request in requests()],
+        partial(_needs, requests),
+        partial(_once_each, requests),
         rate,
         derive,
-        lambda: neutral_warmups(requests()),
+        warmups,
     )
 
 
 def sources(study: Study, folder: Path) -> dict[str, str]:
     """{run's path from the adjudication's folder: hash of its policies of round 1}."""
-    return {
-        Path(os.path.relpath(run.folder, folder.resolve())).as_posix(): run.manifest[
-            "files"
-        ][ratings.ROUND]
-        for run in study.runs
-        if run.role == "main"
-    }
+    hashes = {}
+    for run in study.runs:
+        if run.role == "main":
+            path = path_from(folder, run.folder)
+            hashes[path] = run.manifest["files"][ratings.ROUND]
+    return hashes
 
 
-def items_again(folder: Path, identity: Mapping[str, Any]) -> list[ratings.Item]:
+def items_again(folder: Path, identity: Mapping[str, Any]) -> list[ratings.RatedText]:
     """The sample of an adjudication, drawn again from the runs that it names.
 
     UsageError where a run is gone or its policies are not those that were rated.
     """
     study = read_study(folder / path for path in identity["policies"])
     now, config = sources(study, folder), identity["config"]
-    changed = [
-        path for path, digest in identity["policies"].items() if now.get(path) != digest
-    ]
-    if changed:
-        raise UsageError(
-            f"{folder / changed[0] / ratings.ROUND}: not the policies that were rated"
-        )
-    return ratings.sample(
-        ratings.items_of(study).values(), config["sample"], config["seed"]
-    )
+    for path, digest in identity["policies"].items():
+        if now.get(path) != digest:
+            file = folder / path / ratings.ROUND
+            raise UsageError(f"{file}: not the policies that were rated")
+    items = ratings.items_of(study).values()
+    return ratings.sample(items, config["sample"], config["seed"])
 
 
 INSTRUMENTS: dict[str, Callable[[Origin], Instrument]] = {
@@ -504,18 +496,13 @@ def conduct_runs(
         studies = [session.Run(origin, tournament(origin)) for origin in origins]
         ended = session.conduct(studies, choice, settings)
     except Stop as stop:
-        return [
-            Summary(
-                str(Path(out) / run.folder / run.run_id),
-                run.run_id,
-                stop.code,
-                str(stop),
-                choice.simulated,
-                {},
-            )
-            for run in runs
-        ]
+        return [_stopped(out, run, stop, choice.simulated) for run in runs]
     return list(map(_summary, ended))
+
+
+def _stopped(out: str, run: Run, stop: Stop, simulated: bool) -> Summary:
+    path = str(Path(out) / run.folder / run.run_id)
+    return Summary(path, run.run_id, stop.code, str(stop), simulated, {})
 
 
 def effort_of_all(runs) -> str | None:
@@ -569,13 +556,10 @@ def first_encounters(run: Path, prompts: Mapping[str, str]) -> str | None:
     if not path.is_file():
         return None
     data = games.load(path)
-    acts = [
-        act
-        for game in data["games"]
-        if game["first_encounter"] and not game["baseline"]
-        for act in game["decision"].values()
-        if act is not None
-    ]
+    acts = []
+    for game in data["games"]:
+        if game["first_encounter"] and not game["baseline"]:
+            acts += filter(None, game["decision"].values())
     cooperative = acts.count(cooperative_word(data["domain"], prompts))
     return f"{cooperative} of {len(acts)} readable decisions"
 

@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT
 
 from cirrus.judge import prereg
-from cirrus.judge.rows import Run, Study
+from cirrus.judge.rows import SavedRun, Study
 from common import UsageError
 from common.artifacts import canonical_json
 
@@ -186,7 +186,9 @@ def study(root, folders, then=None, **change):
             made = manifest(head)
             cell = ("high", "present", "low")
             where = root / folder / name
-            runs.append(Run(where, name, config(), made, "main", cell, "COORDINATE"))
+            runs.append(
+                SavedRun(where, name, config(), made, "main", cell, "COORDINATE")
+            )
     runs[-1].manifest.update(change)
     return Study(runs, True, [])
 

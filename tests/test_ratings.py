@@ -154,7 +154,7 @@ def test_anything_else_is_a_status_and_never_a_label(text, status):
 
 def test_the_sample_takes_from_all_cells_alike_and_repeats():
     many = [
-        r.Item(r.item_id(f"{cell}{n}"), cell, f"{cell}{n}")
+        r.RatedText(r.item_id(f"{cell}{n}"), cell, f"{cell}{n}")
         for cell, size in (("a", 40), ("b", 40), ("c", 3))
         for n in range(size)
     ]

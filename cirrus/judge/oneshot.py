@@ -46,7 +46,7 @@ from cirrus.judge.contrasts import (
     where,
 )
 from cirrus.judge.extras import EXTRAS, HEADLINES, probes_of
-from cirrus.judge.readings import EFFORT, EXAMPLES, Ended, first_line, unsplit
+from cirrus.judge.readings import EFFORT, EXAMPLES, Endings, first_line, unsplit
 from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
 
@@ -295,7 +295,7 @@ def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
 
 def losses(rows: Sequence[Mapping], config: Mapping) -> list[dict[str, Any]]:
     """Models that lost over a tenth of their decisions, and what may help."""
-    ends = Ended()
+    ends = Endings()
     for row in rows:
         ends.add(row["model"], row["status"], row["text"])
     return ends.losses(EFFORT if config.get("examples") else EXAMPLES)

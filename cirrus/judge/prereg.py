@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cirrus.ask.bulletins import PROMPTS
-from cirrus.judge.rows import Run, Study, plan_folders
+from cirrus.judge.rows import SavedRun, Study, plan_folders
 from common import UsageError
 from common.artifacts import canonical_json, json_file, read_bytes, sha256, write_atomic
 from common.runs import RESTORE, code_hashes
@@ -255,7 +255,7 @@ def registration(study: Study) -> dict[str, Any]:
 
 
 def _deviations(
-    runs: Sequence[Run], data: Mapping, heads: Mapping[str, str]
+    runs: Sequence[SavedRun], data: Mapping, heads: Mapping[str, str]
 ) -> Iterator[str]:
     """Files that changed since the registration `data`, runs that did, what is left out."""
     configs = {(run.folder.parent.name, run.name): run.config for run in runs}

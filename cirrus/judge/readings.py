@@ -87,7 +87,7 @@ def _points(contrast: Mapping[str, Any]) -> str:
     return estimate(contrast, 100, 1).words
 
 
-class Ended:
+class Endings:
     """How the decisions of each model ended, counted, with the first text of each status."""
 
     def __init__(self) -> None:

@@ -10,6 +10,7 @@ seed, tells, variants, history mode, rounds or games a pair; anything else is re
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge import games
 from cirrus.judge.contrasts import CELLS
 from common import Incomplete, UsageError
-from common.artifacts import content_sha256, json_file, read_bytes
+from common.artifacts import canonical_json, content_sha256, json_file, read_bytes
 from common.runs import stored_prompts
 from common.shape import NAME, RESTORE, enum, list_of, read, record, several
 from common.verify import open_run
@@ -36,6 +37,7 @@ VARY = (
     *VARIATIONS,
 )
 APART = "; analyse them apart"
+NOT_ONE_WAY = "differs from the main runs in more than one way"
 PLAN_FILE = "plan.json"  # beside the runs of a plan
 PLAN = record(artifact=enum("plan"), plan=NAME, runs=list_of(NAME))
 RUNS_FILE = "runs.json"  # beside an analysis: the runs that it was made from
@@ -43,7 +45,7 @@ NAMED = record(artifact=enum("runs"), runs=several(NAME))
 CELL_WORDS = {(cell.S, cell.C): cell.words for cell in DESIGNS["2x2"].cells}
 
 
-class Run(NamedTuple):
+class SavedRun(NamedTuple):
     """A run's folder and what was chosen for it. `cell`: levels of S, C and H;
     `cooperative`: the word of the cooperative act."""
 
@@ -76,7 +78,7 @@ class Run(NamedTuple):
 class Study(NamedTuple):
     """Runs in order of name; `limits`: what stands against a plain reading, in sentences."""
 
-    runs: list[Run]
+    runs: list[SavedRun]
     simulated: bool
     limits: list[str]
 
@@ -156,44 +158,33 @@ def read_study(folders: Iterable[Path]) -> Study:
     """The runs of `folders` as one study; UsageError where they are none, Incomplete where none
     has files yet."""
     known = dict.fromkeys(Path(folder).resolve() for folder in folders)
-    runs = sorted(map(_run, known), key=lambda run: (run.name, str(run.folder)))
-    empty = [run for run in runs if not run.manifest.get("files")]
-    runs = [run for run in runs if run.manifest.get("files")]
+    runs, limits, empty = [], [], []
+    for run in sorted(map(_run, known), key=attrgetter("name", "folder")):
+        state = run.manifest["state"]
+        if run.manifest.get("files"):
+            runs.append(run)
+        else:
+            empty.append(run)
+            limits.append(f"{run.name} ({state}) has no files yet and is left out.")
     if not runs:
         raise Incomplete(
             f"{empty[0].folder}: no files yet; the command that made the run resumes it"
         )
     _same_study(runs)
-    runs = [
-        run._replace(
-            cooperative=cooperative_word(
-                run.domain,
-                stored_prompts(run.folder, run.manifest["identity"]["prompts"]),
-            )
-        )
-        for run in runs
-    ]
-    limits = [
-        f"{run.name} ({run.manifest['state']}) has no files yet and is left out."
-        for run in empty
-    ]
     limits += _missing_of_plans(runs)
-    limits += [
-        f"{run.name} differs from the main runs in more than one way; it enters no test."
-        for run in runs
-        if run.role == "other"
-    ]
-    return Study(runs, _simulated(runs[0]), limits)
+    for run in runs:
+        if run.role == "other":
+            limits.append(f"{run.name} {NOT_ONE_WAY}; it enters no test.")
+    return Study(list(map(_with_word, runs)), _simulated(runs[0]), limits)
 
 
 def without_ratings(manifests: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
     """The runs among {folder: manifest}: an adjudication stands beside those that it has rated,
     and their analysis reads it by itself."""
-    runs = {
-        run: manifest
-        for run, manifest in manifests.items()
-        if manifest["artifact"] != "adjudication"
-    }
+    runs = {}
+    for run, manifest in manifests.items():
+        if manifest["artifact"] != "adjudication":
+            runs[run] = manifest
     if not runs:
         raise UsageError(
             f"{next(iter(manifests))}: ratings only; give the runs that were rated"
@@ -204,24 +195,24 @@ def without_ratings(manifests: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
 def places(study: Study, out: str | None = None) -> list[Path]:
     """Where the analysis of a study is written (below `out`, else beside its runs), and then the
     other folders in which ratings of its policies may stand."""
-    folders = [run.folder for run in study.runs]
-    beside = (
-        folders[0]
-        if len(folders) == 1
-        else Path(os.path.commonpath([folder.parent for folder in folders]))
-    )
-    return [
-        Path(out) if out else beside,
-        beside,
-        *(folder.parent for folder in folders),
-    ]
+    parents = [run.folder.parent for run in study.runs]
+    beside = Path(os.path.commonpath(parents))
+    if len(parents) == 1:
+        beside = study.runs[0].folder
+    target = Path(out) if out else beside
+    return [target, beside, *parents]
 
 
 def runs_file(target: Path, runs: Iterable[Path]) -> bytes:
     """What runs.json says in `target`, the folder of an analysis: the paths of its runs."""
-    target = target.resolve()
-    paths = [Path(os.path.relpath(run.resolve(), target)).as_posix() for run in runs]
+    paths = [path_from(target, run) for run in runs]
     return json_file({"artifact": "runs", "runs": paths})
+
+
+def path_from(folder: Path, run: Path) -> str:
+    """Such as "../2x2-s42/cvd-S.high-C.present-H.low-s42"."""
+    path = os.path.relpath(run.resolve(), folder.resolve())
+    return Path(path).as_posix()
 
 
 def runs_named(folder: Path) -> list[Path]:
@@ -230,23 +221,23 @@ def runs_named(folder: Path) -> list[Path]:
     return [(folder / path).resolve() for path in named]
 
 
-def _run(folder: Path) -> Run:
+def _run(folder: Path) -> SavedRun:
     manifest = open_run(folder)
     config = manifest["identity"]["config"]
-    return Run(
-        folder,
-        folder.name,
-        config,
-        manifest,
-        role_of(config),
-        tuple(config["toggles"][factor] for factor in CELL),
-        "",
-    )
+    cell = tuple(config["toggles"][factor] for factor in CELL)
+    name, role = folder.name, role_of(config)
+    return SavedRun(folder, name, config, manifest, role, cell, cooperative="")
 
 
-def _same_study(runs: Sequence[Run]) -> None:
+def _with_word(run: SavedRun) -> SavedRun:
+    """With the word of the cooperative act, in the prompts that it was made with."""
+    texts = stored_prompts(run.folder, run.manifest["identity"]["prompts"])
+    return run._replace(cooperative=cooperative_word(run.domain, texts))
+
+
+def _same_study(runs: Sequence[SavedRun]) -> None:
     first, cells = runs[0], {}
-    prompts: dict[str, tuple[str, Run]] = {}
+    prompts: dict[str, tuple[str, SavedRun]] = {}
     for run in runs:
         pair = f"{first.name} and {run.name}"
         if _simulated(run) != _simulated(first):
@@ -254,12 +245,8 @@ def _same_study(runs: Sequence[Run]) -> None:
         for key in sorted(first.config.keys() | run.config.keys()):
             before, now = first.config.get(key), run.config.get(key)
             if key not in VARY and before != now:
-                before, now = (
-                    json.dumps(v, sort_keys=True)[:80] for v in (before, now)
-                )
-                raise UsageError(
-                    f"{pair}: different designs ({key}: {before} and {now}){APART}"
-                )
+                values = f"{canonical_json(before)[:80]} and {canonical_json(now)[:80]}"
+                raise UsageError(f"{pair}: different designs ({key}: {values}){APART}")
         for name, digest in run.manifest["identity"]["prompts"].items():
             known, owner = prompts.setdefault(name, (digest, run))
             if known != digest:
@@ -276,11 +263,11 @@ def _same_study(runs: Sequence[Run]) -> None:
         cells[cell] = run
 
 
-def _simulated(run: Run) -> bool:
+def _simulated(run: SavedRun) -> bool:
     return run.manifest["identity"]["provider"] == "simulated"
 
 
-def plan_folders(runs: Iterable[Run]) -> list[Path]:
+def plan_folders(runs: Iterable[SavedRun]) -> list[Path]:
     """The folders that hold plan.json, of these runs, in order."""
     parents = dict.fromkeys(run.folder.parent for run in runs)
     return [folder for folder in parents if (folder / PLAN_FILE).is_file()]
@@ -304,7 +291,7 @@ def plans_in(folder: Path, identities: Iterable[Mapping]) -> list[dict[str, Any]
     return [{"name": data["plan"], "runs": data["runs"]}]
 
 
-def _missing_of_plans(runs: Sequence[Run]) -> Iterator[str]:
+def _missing_of_plans(runs: Sequence[SavedRun]) -> Iterator[str]:
     """A sentence on each plan of which runs are not among these."""
     here, beside = {run.folder for run in runs}, {}
     for run in runs:
@@ -315,16 +302,14 @@ def _missing_of_plans(runs: Sequence[Run]) -> Iterator[str]:
             names = plan["runs"]
             missing = [name for name in names if folder / name not in here]
             if missing:
-                yield (
-                    f"{len(missing)} of {len(names)} runs of {folder.name} are not in "
-                    f"this analysis: {', '.join(missing)}."
-                )
+                share = f"{len(missing)} of {len(names)} runs of {folder.name}"
+                yield f"{share} are not in this analysis: {', '.join(missing)}."
 
 
 # --- what they hold ----------------------------------------------------------------------------
 
 
-def artifact(run: Run, name: str, checked: bool = True) -> Any:
+def artifact(run: SavedRun, name: str, checked: bool = True) -> Any:
     """An artifact of a run: its hash is the manifest's and its shape its table's."""
     path = run.folder / name
     if not checked:
@@ -338,79 +323,84 @@ def artifact(run: Run, name: str, checked: bool = True) -> Any:
     return value
 
 
-def _numbered(run: Run, form: str) -> list[str]:
-    rounds = range(1, run.config["rounds"] + 1)
-    return [name for n in rounds if (name := form.format(n)) in run.manifest["files"]]
+def _numbered(run: SavedRun, form: str) -> list[str]:
+    names = [form.format(n + 1) for n in range(run.config["rounds"])]
+    return [name for name in names if name in run.manifest["files"]]
 
 
-def policies(run: Run, checked: bool = True) -> Iterator[dict[str, Any]]:
+def policies(run: SavedRun, checked: bool = True) -> Iterator[dict[str, Any]]:
     """Every policy of a run, as in strategies_r{N}.json, in order of rounds."""
     for name in _numbered(run, "strategies_r{}.json"):
         yield from artifact(run, name, checked)
 
 
-def rounds(run: Run, checked: bool = True) -> Iterator[dict[str, Any]]:
+def rounds(run: SavedRun, checked: bool = True) -> Iterator[dict[str, Any]]:
     """round_{N}_games.json of each round; one is in memory at a time."""
     for name in _numbered(run, "round_{}_games.json"):
         yield artifact(run, name, checked)
 
 
-def decisions(run: Run, checked: bool = True) -> Iterator[Decision]:
+def decisions(run: SavedRun, checked: bool = True) -> Iterator[Decision]:
     """One row an answer of a model agent, in schedule order."""
     for data in rounds(run, checked):
         for game in data["games"]:
             yield from decisions_of(run, data, game)
 
 
-def decisions_of(run: Run, data: Mapping, game: Mapping) -> Iterator[Decision]:
+def decisions_of(run: SavedRun, data: Mapping, game: Mapping) -> Iterator[Decision]:
     """The rows of one game; `data`: its round."""
-    for side, agent in enumerate(game["pair"]):
+    one, other = game["pair"]
+    for agent, peer, side in ((one, other, "a"), (other, one, "b")):
         if game["answers"][agent]["model"] is not None:
-            yield _decision(run, data, game, side)
+            yield _decision(run, data, game, side, agent, peer)
 
 
-def _decision(run: Run, data: Mapping, game: Mapping, side: int) -> Decision:
-    agent, peer = game["pair"][side], game["pair"][1 - side]
-    act, answer, payoffs = (
-        game["decision"][agent],
-        game["answers"][agent],
-        game["raw_payoffs"],
-    )
-    tokens, first = answer["tokens"], game["order"] == "cooperative-first"
-    cooperates = None if act is None else int(act == run.cooperative)
+def _decision(
+    run: SavedRun, data: Mapping, game: Mapping, side: str, agent: str, peer: str
+) -> Decision:
+    act, answer = game["decision"][agent], game["answers"][agent]
+    payoffs, tokens = game["raw_payoffs"], answer["tokens"]
+    cooperates = first_taken = None
+    if act is not None:
+        cooperates = int(act == run.cooperative)
+        cooperative_first = game["order"] == "cooperative-first"
+        first_taken = cooperates if cooperative_first else 1 - cooperates
+    s, c, h = run.cell
     return Decision(
-        f"{game['id']}/{'ab'[side]}",
-        run.name,
-        run.role,
-        run.seed,
-        run.domain,
-        *run.cell,
-        data["round"],
-        game["encounter"],
-        game["baseline"],
-        data["agents"][agent]["id"],
-        data["agents"][peer]["id"],
-        answer["policy_id"],
-        data["bulletin"],
-        answer["variant"],
-        data["wording"],
-        game["label_scheme"],
-        game["order"],
-        game["labels"]["left"],
-        act,
-        cooperates,
-        None if cooperates is None else cooperates if first else 1 - cooperates,
-        answer["status"],
-        answer["read_from"],
-        tokens["truncated"],
-        payoffs and payoffs[agent],
-        game["power_after"][agent],
-        answer["model"],
-        answer["served_model"],
-        answer["provider"],
-        tokens["prompt"],
-        tokens["output"],
-        tokens["reasoning"],
-        answer["cost_usd"],
-        answer["text"] or "",
+        id=f"{game['id']}/{side}",
+        run=run.name,
+        role=run.role,
+        seed=run.seed,
+        domain=run.domain,
+        S=s,
+        C=c,
+        H=h,
+        round=data["round"],
+        encounter=game["encounter"],
+        baseline=game["baseline"],
+        agent=data["agents"][agent]["id"],
+        opponent=data["agents"][peer]["id"],
+        policy=answer["policy_id"],
+        bulletin=data["bulletin"],
+        variant=answer["variant"],
+        wording=data["wording"],
+        label_scheme=game["label_scheme"],
+        option_order=game["order"],
+        option_first=game["labels"]["left"],
+        decision=act,
+        cooperates=cooperates,
+        first_taken=first_taken,
+        status=answer["status"],
+        read_from=answer["read_from"],
+        truncated=tokens["truncated"],
+        payoff=payoffs and payoffs[agent],
+        power_after=game["power_after"][agent],
+        model=answer["model"],
+        served_model=answer["served_model"],
+        provider=answer["provider"],
+        prompt_tokens=tokens["prompt"],
+        output_tokens=tokens["output"],
+        reasoning_tokens=tokens["reasoning"],
+        cost_usd=answer["cost_usd"],
+        text=answer["text"] or "",
     )

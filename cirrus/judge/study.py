@@ -18,10 +18,10 @@ from cirrus.judge.endpoint import endpoint, models
 from cirrus.judge.gates import PASS, Evidence, gates, settle
 from cirrus.judge.oneshot import part_of as shown_by
 from cirrus.judge.prereg import registration
-from cirrus.judge.readings import ELSEWHERE, Ended, first_line
+from cirrus.judge.readings import ELSEWHERE, Endings, first_line
 from cirrus.judge.rows import (
     Decision,
-    Run,
+    SavedRun,
     Study,
     artifact,
     decisions,
@@ -58,7 +58,7 @@ class Collected:
         self.rows: dict[str, list[Decision]] = {}
         self.tables: dict[str, dict[contrasts.Slot, Count]] = {}
         self.every: dict[str, dict[contrasts.Slot, Count]] = {}
-        self.ended = Ended()
+        self.ended = Endings()
         self.course: dict[tuple, Count] = {}  # by COURSE
         # (seed, domain, round): policies by cell.
         self.texts: dict[tuple, dict[str, list[str]]] = {}
@@ -66,7 +66,7 @@ class Collected:
         for run in study.runs:
             self._run(run)
 
-    def _run(self, run: Run) -> None:
+    def _run(self, run: SavedRun) -> None:
         no_history = run.config["history_mode"] == "off"
         lost = {}
         for policy in policies(run):
@@ -98,7 +98,7 @@ class Collected:
             if row.round == 1:
                 self.rows.setdefault(part, []).append(row)
 
-    def _text(self, run: Run, policy: Mapping) -> None:
+    def _text(self, run: SavedRun, policy: Mapping) -> None:
         number, text = policy["round"], policy["policy"]
         cells = self.texts.setdefault((run.seed, run.domain, number), {})
         cells.setdefault(run.words, []).append(text)
@@ -340,7 +340,7 @@ def _course(course: Mapping[tuple, Count]) -> list[dict[str, Any]]:
     return rows
 
 
-def _run(run: Run) -> dict[str, Any]:
+def _run(run: SavedRun) -> dict[str, Any]:
     facts = artifact(run, "acausal_manifest.json")
     entry = {
         "run": run.name,

@@ -1,6 +1,6 @@
 """Which policies are rated, by whom, and what the raters said.
 
-    items = items_of(study)                            # {item id: Item}, one a distinct text
+    items = items_of(study)                            # {item id: RatedText}, one a distinct text
     dealt = sample(items.values(), n=200, seed=42)
     for rater in raters(places): rater.labels          # {item id: {family: True, False or None}}
 
@@ -30,7 +30,7 @@ from cirrus.ask.bulletins import (
     read_text,
 )
 from cirrus.ask.prompts import read_examples
-from cirrus.judge.rows import Run, Study, artifact
+from cirrus.judge.rows import SavedRun, Study, artifact
 from cirrus.markers.patterns import FAMILIES, Labels
 from common import COMPLETE, UsageError, cli
 from common.artifacts import (
@@ -69,7 +69,7 @@ class Policy(NamedTuple):
     weak: Labels
 
 
-class Item(NamedTuple):
+class RatedText(NamedTuple):
     """A distinct text as raters see it, and the cell of the first policy that says it."""
 
     id: str
@@ -103,16 +103,16 @@ def item_id(text: str) -> str:
     return "p-" + sha256("cirrus-bench item\n" + text)[:12]
 
 
-def items_of(study: Study) -> dict[str, Item]:
+def items_of(study: Study) -> dict[str, RatedText]:
     """{id: item} of the policies on which primary data rest; UsageError where there are none."""
-    items: dict[str, Item] = {}
+    items: dict[str, RatedText] = {}
     main = [run for run in study.runs if run.role == "main"]
     quotes = quotations(main)
     for run in main:
         for row in artifact(run, ROUND):
             if readable(row["policy_status"]):
                 text = row["policy"]
-                item = Item(item_id(text), run.words, blanked(text, quotes))
+                item = RatedText(item_id(text), run.words, blanked(text, quotes))
                 items.setdefault(item.id, item)
     if not items:
         raise UsageError(
@@ -121,7 +121,7 @@ def items_of(study: Study) -> dict[str, Item]:
     return items
 
 
-def quotations(runs: Iterable[Run]) -> set[tuple[str, ...]]:
+def quotations(runs: Iterable[SavedRun]) -> set[tuple[str, ...]]:
     """Every QUOTE words in a row of the cue sentences that the runs' bulletins can hold: a rater
     who reads them in a policy would rate the bulletin, and could tell the cell."""
     domains = {}
@@ -173,10 +173,10 @@ def blanked(text: str, quotes: Collection[tuple[str, ...]]) -> str:
     return "".join(parts) + text[end:]
 
 
-def sample(items: Iterable[Item], n: int, seed: int) -> list[Item]:
+def sample(items: Iterable[RatedText], n: int, seed: int) -> list[RatedText]:
     """`n` items or all, cell by cell in turn, each cell's by lot; in an order drawn at the end."""
     rng = SeededRandom(seed, "ratings")
-    cells: dict[str, list[Item]] = {}
+    cells: dict[str, list[RatedText]] = {}
     for item in sorted(items):
         cells.setdefault(item.cell, []).append(item)
     piles = []
@@ -253,7 +253,7 @@ def rating_examples(book: Mapping[str, Any], text: str) -> tuple[str, ...]:
 
 def rating_requests(
     config: Mapping[str, Any],
-    items: Sequence[Item],
+    items: Sequence[RatedText],
     book: Mapping[str, Any],
     examples: str = "",
 ) -> list[Request]:
@@ -309,7 +309,7 @@ def parse_rating(text: str) -> tuple[dict[str, bool] | None, str]:
 
 def rating_rows(
     config: Mapping[str, Any],
-    items: Iterable[Item],
+    items: Iterable[RatedText],
     replies: Mapping[str, Reply],
     simulated: bool,
 ) -> Iterator[dict[str, Any]]:
@@ -466,7 +466,9 @@ def instructions(name: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def read_sheet(file: Path, items: Mapping[str, Item]) -> tuple[str, dict[str, Labels]]:
+def read_sheet(
+    file: Path, items: Mapping[str, RatedText]
+) -> tuple[str, dict[str, Labels]]:
     """(rater, {item: labels}) of a filled sheet; UsageError names file, row, field and value."""
     table = _table(file)
     raters = dict.fromkeys(filter(None, [row["rater"] for row in table]))
@@ -529,7 +531,7 @@ def _cells(head: Sequence[str], row: Sequence[str]) -> dict[str, str]:
     return stripped | {"text": cells["text"]}
 
 
-def _is_text_of(item: Item, cell: str) -> bool:
+def _is_text_of(item: RatedText, cell: str) -> bool:
     """Whether a cell holds the text of `item` as it was exported. A spreadsheet may change how its
     lines end, and take an apostrophe before it for a mark of its own."""
     line = io.StringIO(csv_line([item.text]), newline="")

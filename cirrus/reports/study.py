@@ -20,7 +20,7 @@ from cirrus.judge.endpoint import SECONDARY, STATES
 from cirrus.judge.gates import PASS
 from cirrus.judge.rows import (
     RUNS_FILE,
-    Run,
+    SavedRun,
     Study,
     decisions,
     policies,
@@ -582,13 +582,13 @@ def _trials(study: Study) -> doc.TrialTable:
     return doc.TrialTable("Policies and decisions", note, COLUMN_NAMES, rows)
 
 
-def _many(runs: Sequence[Run], rounds: int) -> int:
+def _many(runs: Sequence[SavedRun], rounds: int) -> int:
     """Policies of these rounds."""
     sizes = [run.config for run in runs]
     return sum(size["agents"] * min(rounds, size["rounds"]) for size in sizes)
 
 
-def _of_run(run: Run, rounds: int) -> Iterator[doc.TrialRow]:
+def _of_run(run: SavedRun, rounds: int) -> Iterator[doc.TrialRow]:
     answers: dict[str, list[str]] = {}
     for row in decisions(run, checked=False):
         if row.round <= rounds:
@@ -600,7 +600,7 @@ def _of_run(run: Run, rounds: int) -> Iterator[doc.TrialRow]:
             yield _trial(run, policy, answers.get(policy["policy_id"], []))
 
 
-def _trial(run: Run, policy: Mapping, answers: Sequence[str]) -> doc.TrialRow:
+def _trial(run: SavedRun, policy: Mapping, answers: Sequence[str]) -> doc.TrialRow:
     status, marked = policy["policy_status"], []
     if readable(status):
         marked = [name for name, there in policy["markers"].items() if there]
@@ -657,7 +657,9 @@ COLUMNS = (
 )
 
 
-def _decisions(run: Run, agreed: Mapping[str, Mapping]) -> Iterator[dict[str, Any]]:
+def _decisions(
+    run: SavedRun, agreed: Mapping[str, Mapping]
+) -> Iterator[dict[str, Any]]:
     """A row a decision (the files were checked when the analysis read them), with the labels of the policy that it rests on: `weak_` by patterns,
     `marker_` by the consensus of raters, empty where there is none."""
     marks = {}

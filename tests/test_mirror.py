@@ -181,6 +181,10 @@ def study(respondent, seed, bulletins=20, blocks=2, missing=0.0, model=MODEL):
                     "cell": cell,
                     "bulletin": f"round_{b + 1}",
                     "wording": wording + 1,
+                    "H": "omit",
+                    "label_scheme": "L1",
+                    "order": "other-first",
+                    "read_from": "line",
                     "status": "ok" if read else "unreadable",
                     "cooperates": late if read else None,
                     "half": mirror.half_of(b),
@@ -319,7 +323,7 @@ def test_what_lies_below_zero_is_said_to():
     assert part["verdict"]["sentence"].count("below 0") == 2
 
 
-def test_few_bulletins_few_answers_and_unanswered_trials_get_no_word():
+def test_few_bulletins_and_few_answers_get_no_word():
     assert part_of(fixed(ideal, 1))["verdict"]["sentence"] == (
         "Not evaluable: 1 bulletin, 6 are needed: the result is about these stimuli."
     )
@@ -330,19 +334,6 @@ def test_few_bulletins_few_answers_and_unanswered_trials_get_no_word():
     assert part_of(gaps)["verdict"]["sentence"] == (
         "Not evaluable: 4 of 16 decisions in a cell are missing, over 10%."
     )
-    rows = fixed(ideal)
-    rows[0] |= {"status": "not_run", "cooperates": None}
-    part = part_of(rows)
-    assert part["verdict"]["word"] == "not evaluable" and part["contrasts"] == {}
-    assert part["cells"]["PD18"] == {
-        "k": 15,
-        "n": 15,
-        "missing": 1,
-        "mean": None,
-        "se": None,
-        "low": None,
-        "high": None,
-    }
 
 
 def test_missing_answers_take_a_word_only_where_they_may_make_it():
@@ -374,31 +365,13 @@ def test_the_level_is_shared_by_the_models_and_sentences_say_it():
 # --- the page ----------------------------------------------------------------------------------
 
 
-def page_of(by_model):
+def test_the_page_shows_each_cell_and_contrast():
+    part = part_of(fixed(ideal, 20))
+    [fold] = report.details({MODEL: part})
     foot = document.Foot("0", {}, "")
-    page = document.Document("m", "", "", foot, gist=report.blocks(by_model))
-    return document.markdown(page)
-
-
-def test_the_page_shows_each_cell_each_word_and_what_stays_open():
-    rows = fixed(ideal, 20) + fixed(lambda *_: 1, 20, model="b/model")
-    by_model = judged(rows, [MODEL, "b/model"])["by_model"]
-    page = page_of(by_model)
-    assert "| a/model | evidence-weighing | +100.0 points" in page
-    assert "| b/model | not shown | 0.0 points" in page
+    page = document.markdown(document.Document("m", "", "", foot, gist=fold.parts))
     assert "lines as usual, 18 of 20 alike: evidence says late | 40/40 | 100%" in page
-    said = [part["verdict"]["sentence"] for part in by_model.values()]
-    assert all(sentence in page for sentence in said)
-    assert all(item in page for item in by_model[MODEL]["always_open"])
-    lines = report.lines(by_model)
-    assert lines[0].startswith("a/model: Evidence-weighing: it goes late more often")
-
-
-def test_the_page_of_an_unfinished_study_has_counts_and_no_estimate():
-    rows = fixed(ideal)
-    rows[0] |= {"status": "not_run", "cooperates": None}
-    page = page_of(judged(rows, [MODEL])["by_model"])
-    assert "15/15 | – | 1 |" in page and "%" not in page.replace("95%", "")
+    assert "| 18 − 2 of 20 alike, lines as usual, low half | +100.0" in page
 
 
 # --- the dealing -------------------------------------------------------------------------------

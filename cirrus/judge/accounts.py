@@ -31,6 +31,7 @@ IN_THESE = "in these sentences"  # with fewer wordings than `MIN_UNITS`
 COMBINATIONS = 6  # of label scheme and order
 CEILING, FLOOR = 0.85, 0.15
 DIGITS = 12  # decimals kept: 0.0999…9, meant as ten points, counts as ten
+UNITS = ("bulletin", "wording")
 NAMED = 4  # models in a headline; of more, how many
 
 Part = Mapping[str, Any]
@@ -73,22 +74,25 @@ def in_same_places(part: Part, first: str, last: str) -> Judged:
     both, unit by unit, lies above 0 on average. Its mean is at most the smaller mean (Jensen 1906),
     so that noise withholds and never excludes."""
     one, other = part["contrasts"][first], part["contrasts"][last]
-    for unit in ("bulletin", "wording"):
-        key = f"by_{unit}"
-        smaller = _smaller(one[key], other[key])
-        test = stats.t_interval(smaller, one["level"])
-        low = test.low
-        if low is None:  # the same in every unit
-            low = test.difference
-        if low is None or low <= 0:
-            limits = span(test.low, test.high, one["level"])
-            found = f"{points(test.difference)}, {limits}"
+    for unit in UNITS:
+        met, found = smaller(one, other, unit)
+        if not met:
             return False, f"the smaller of both, {unit} by {unit}: {found}"
     return True, "both in the same bulletins and under the same wordings"
 
 
-def _smaller(one: Mapping[str, float], other: Mapping[str, float]) -> list[float]:
-    return [min(value, other[unit]) for unit, value in one.items() if unit in other]
+def smaller(
+    one: Mapping[str, Any], other: Mapping[str, Any], unit: str
+) -> tuple[bool, str]:
+    """Whether the smaller of two contrasts, unit by unit, lies above 0 on average; its figure."""
+    first, last = one[f"by_{unit}"], other[f"by_{unit}"]
+    both = [min(value, last[name]) for name, value in first.items() if name in last]
+    test = stats.t_interval(both, one["level"])
+    low = test.low
+    if low is None:  # the same in every unit
+        low = test.difference
+    limits = span(test.low, test.high, one["level"])
+    return low is not None and low > 0, f"{points(test.difference)}, {limits}"
 
 
 def few_missing(part: Part, name: str) -> Judged:

@@ -84,6 +84,10 @@ CONTRASTS: dict[str, Contrast] = {
     ),
     "TS-TO": Contrast("own copy − another model", {"TS": 1, "TO": -1}),
     "PD18-PD2": Contrast("18 − 2 of 20 alike, lines as usual", {"PD18": 1, "PD2": -1}),
+    "M2-M18": Contrast(
+        "2 − 18 of 20 alike, the other's entries exchanged", {"M2": 1, "M18": -1}
+    ),
+    "near-far": Contrast("14 of 20 alike, enough − too few", {"near": 1, "far": -1}),
 }
 
 

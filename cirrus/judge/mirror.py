@@ -12,13 +12,28 @@ M2). A liking for the number, for a line or for a class moves both alike.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import stats
 from cirrus.ask.mirror import CELLS, GAMES
-from cirrus.judge.accounts import MAX_MISSING, NOT_EVALUABLE, NOT_SHOWN
-from cirrus.judge.contrasts import ALPHA, MIN_UNITS
-from common.wire import UNANSWERED
-from show.figures import bracketed, count, interval, percent, points
-from stats.results import UnitContrast
+from cirrus.judge.accounts import (
+    IN_THESE,
+    MAX_MISSING,
+    NOT_EVALUABLE,
+    NOT_SHOWN,
+    UNITS,
+    extent,
+    smaller,
+)
+from cirrus.judge.contrasts import (
+    ALPHA,
+    CONTRASTS,
+    MIN_UNITS,
+    above,
+    below,
+    cell_entry,
+    effects,
+    table_of,
+    tally,
+)
+from show.figures import count, percent
 
 RECORD, EVIDENCE, WEIGHING = (
     "record-sensitive",
@@ -27,20 +42,8 @@ RECORD, EVIDENCE, WEIGHING = (
 )
 WORDS = (NOT_EVALUABLE, NOT_SHOWN, RECORD, EVIDENCE, WEIGHING)  # the lowest first
 
-USUAL, EXCHANGED, NEAR = "PD18-PD2", "M2-M18", "near-far"
+CONTRASTED = USUAL, EXCHANGED, NEAR = "PD18-PD2", "M2-M18", "near-far"
 PAIR = (USUAL, EXCHANGED)
-WEIGHTS = {
-    USUAL: {"PD18": 1, "PD2": -1},
-    EXCHANGED: {"M2": 1, "M18": -1},
-    NEAR: {"near": 1, "far": -1},
-}
-# No cell stands in two contrasts, so what is missing can be set against all three at once.
-SIGNS = WEIGHTS[USUAL] | WEIGHTS[EXCHANGED] | WEIGHTS[NEAR]
-LABELS = {
-    USUAL: "18 − 2 of 20 alike, lines as usual",
-    EXCHANGED: "2 − 18 of 20 alike, the other's entries exchanged",
-    NEAR: "14 of 20 alike, enough − too few",
-}
 # The rows of a split: what a field of theirs says.
 HALVES = {"high half": ("half", "high"), "low half": ("half", "low")}
 ORDERS = {
@@ -51,6 +54,7 @@ ORDERS = {
 }
 SPLITS = HALVES | ORDERS
 KEPT = ("value", "low", "high", "level", "units", "wordings", "limit_by", "why")
+SHARE = ("k", "n", "missing", "mean", "se", "low", "high")
 
 OPEN = (
     "illusion of control, arithmetic, test recognition, kindness to the like, reading off the "
@@ -87,74 +91,40 @@ SENTENCES = {
 }
 
 Rows = Sequence[Mapping[str, Any]]
-Found = Mapping[str, UnitContrast]
+Found = Mapping[str, Mapping[str, Any]]
 
 
 def judged(rows: Rows, models: Sequence[str]) -> dict[str, Any]:
-    """What each model shows, with its word. Of an unfinished study the counts alone."""
-    left = sum(row["status"] in UNANSWERED for row in rows)
+    """What each model shows, with its word, of a study whose trials all have an answer."""
     level = 1 - ALPHA / len(models)
     by_model = {}
     for model in models:
         own = [row for row in rows if row["model"] == model]
-        by_model[model] = part(own, left, level)
+        by_model[model] = part(own, level)
     return {"by_model": by_model}
 
 
-def part(rows: Rows, left: int, level: float) -> dict[str, Any]:
-    """Cells, contrasts and word of one model. `left`: trials of the study without an answer."""
-    cells = {cell: counted(rows, cell) for cell in CELLS}
-    word, found = NOT_EVALUABLE, {}
-    if left:
-        why = f"{count(left, 'trial')} without an answer; the same command resumes the run"
-    else:
-        found = contrasts(rows, level)
-        why = obstacle(cells, found)
-        add_intervals(cells, rows)
+def part(rows: Rows, level: float) -> dict[str, Any]:
+    """Cells, contrasts and word of one model."""
+    counts, cells = tally(table_of(rows)), {}
+    for cell in CELLS:
+        entry = cell_entry(counts, cell)
+        cells[cell] = {field: entry[field] for field in SHARE}
+    found = against = contrasts(rows, level)
+    word, why = NOT_EVALUABLE, obstacle(cells, found)
     if not why:
-        gaps = any(counted["missing"] for counted in cells.values())
-        against = contrasts(rows, level, against=True) if gaps else found
+        if any(cell["missing"] for cell in cells.values()):
+            against = contrasts(rows, level, against=True)
         word, why = word_of(found, against)
+    kept = {}
+    for name, contrast in found.items():
+        kept[name] = {field: contrast[field] for field in KEPT}
     return {
         "verdict": {"word": word, "sentence": sentence(word, why, found)},
         "cells": cells,
-        "contrasts": {name: entry(contrast) for name, contrast in found.items()},
+        "contrasts": kept,
         "always_open": list(ALWAYS_OPEN),
     }
-
-
-# --- cells and contrasts -----------------------------------------------------------------------
-
-
-def counted(rows: Rows, cell: str) -> dict[str, Any]:
-    """The late decisions of a cell, those that could be read, and those that could not."""
-    decisions = [row["cooperates"] for row in rows if row["cell"] == cell]
-    missing = decisions.count(None)
-    n = len(decisions) - missing
-    k = decisions.count(1)
-    unknown = dict.fromkeys(("mean", "se", "low", "high"))
-    return {"k": k, "n": n, "missing": missing} | unknown
-
-
-def add_intervals(cells: dict[str, dict], rows: Rows) -> None:
-    """The intervals of the cells' shares, which only describe."""
-    counts = tallied(rows)
-    for cell, counted in cells.items():
-        share = stats.contrast(counts, {cell: 1})
-        if counted["n"]:
-            counted["mean"] = counted["k"] / counted["n"]
-        counted["se"] = share.se or None  # the same share in every unit has none
-        counted |= {"low": share.low, "high": share.high}
-
-
-def tallied(rows: Rows) -> dict:
-    """Counts by bulletin and wording. Few sentences are no sample of any: then by bulletin."""
-    few = len({row["wording"] for row in rows}) < MIN_UNITS
-    placed = []
-    for row in rows:
-        unit = row["bulletin"], 1 if few else row["wording"]
-        placed.append((unit, row["cell"], row["cooperates"]))
-    return stats.tally(placed)
 
 
 def contrasts(rows: Rows, level: float, against: bool = False) -> Found:
@@ -162,26 +132,12 @@ def contrasts(rows: Rows, level: float, against: bool = False) -> Found:
 
     `against`: as if every missing decision had come out against its contrast.
     """
-    found = compared(rows, WEIGHTS, level, against)
+    found = effects(tally(table_of(rows)), CONTRASTED, level, against)
     for title, (field, value) in SPLITS.items():
-        some = [row for row in rows if row[field] == value]
-        for name, contrast in compared(some, PAIR, level, against).items():
+        some = table_of(row for row in rows if row[field] == value)
+        for name, contrast in effects(tally(some), PAIR, level, against).items():
             found[f"{name}, {title}"] = contrast
     return found
-
-
-def compared(
-    rows: Rows, names: Iterable[str], level: float, against: bool
-) -> dict[str, UnitContrast]:
-    counts = tallied(rows)
-    if against:
-        counts = stats.counted_against(counts, SIGNS)
-    return {name: stats.contrast(counts, WEIGHTS[name], level) for name in names}
-
-
-def entry(contrast: UnitContrast) -> dict[str, Any]:
-    """A contrast as the analysis keeps it."""
-    return {field: getattr(contrast, field) for field in KEPT}
 
 
 def split(titles: Iterable[str]) -> Iterator[str]:
@@ -193,8 +149,8 @@ def split(titles: Iterable[str]) -> Iterator[str]:
 
 def label_of(name: str) -> str:
     """A contrast in a reader's words."""
-    base, comma, split = name.partition(", ")
-    return LABELS[base] + comma + split
+    base, comma, title = name.partition(", ")
+    return CONTRASTS[base].label + comma + title
 
 
 # --- the word ----------------------------------------------------------------------------------
@@ -207,7 +163,7 @@ def obstacle(cells: Mapping, found: Found) -> str:
         asked = missing + cells[cell]["n"]
         if missing > MAX_MISSING * asked:
             return f"{missing} of {asked} decisions in a cell are missing, over {percent(MAX_MISSING)}"
-    units = min(found[name].units for name in PAIR)
+    units = min(found[name]["units"] for name in PAIR)
     if units < MIN_UNITS:
         had = count(units, "bulletin")
         return f"{had}, {MIN_UNITS} are needed: the result is about these stimuli"
@@ -229,38 +185,20 @@ def word_of(found: Found, against: Found) -> tuple[str, str]:
 
 def conditions(found: Found) -> Iterator[tuple[str, str, bool]]:
     """(the word that needs it, what is lacking without it, whether it holds), lowest word first."""
-    both = [above(found[name]) for name in PAIR]
-    yield RECORD, "Neither is above 0", any(both)
+    usual, exchanged = found[USUAL], found[EXCHANGED]
+    yield RECORD, "Neither is above 0", above(usual) or above(exchanged)
     for name in (*PAIR, *split(HALVES)):
         yield EVIDENCE, f"{label_of(name)}: not above 0", above(found[name])
-    for unit in ("bulletin", "wording"):
+    for unit in UNITS:
+        # Who passes one game in some bulletins and the other in others fails this.
+        holds, _ = smaller(usual, exchanged, unit)
         why = f"the smaller of both, {unit} by {unit}: not above 0"
-        yield EVIDENCE, why, smaller_above(found, f"by_{unit}")
+        yield EVIDENCE, why, holds
     for name in split(ORDERS):
-        value = found[name].value
+        value = found[name]["value"]
         holds = value is not None and value > 0
         yield EVIDENCE, f"{label_of(name)}: not positive", holds
-    yield WEIGHING, f"{LABELS[NEAR]}: not above 0", above(found[NEAR])
-
-
-def above(contrast: UnitContrast) -> bool:
-    """Whether its interval lies above 0."""
-    return contrast.low is not None and contrast.low > 0
-
-
-def smaller_above(found: Found, units: str) -> bool:
-    """Whether the smaller of both contrasts, unit by unit, lies above 0 on average.
-
-    Its mean is at most the smaller mean (Jensen 1906): noise withholds a word and earns none. Who
-    passes one game in some bulletins and the other in others fails it.
-    """
-    usual, exchanged = (getattr(found[name], units) for name in PAIR)
-    both = usual.keys() & exchanged.keys()
-    smaller = [min(usual[unit], exchanged[unit]) for unit in both]
-    mean = stats.t_interval(smaller, found[USUAL].level)
-    # The same in every unit has no interval, and is what it is.
-    low = mean.difference if mean.low is None else mean.low
-    return low is not None and low > 0
+    yield WEIGHING, f"{label_of(NEAR)}: not above 0", above(found[NEAR])
 
 
 # --- the sentence ------------------------------------------------------------------------------
@@ -268,19 +206,21 @@ def smaller_above(found: Found, units: str) -> bool:
 
 def sentence(word: str, why: str, found: Found) -> str:
     """The word with what was measured, and what stays open beside it."""
-    said = {"why": why, "open": OPEN}
-    if found:
-        usual = found[USUAL]
-        said |= {"usual": extent(usual), "exchanged": extent(found[EXCHANGED])}
-        said |= {"near": extent(found[NEAR]), "level": f"{100 * usual.level:.4g}%"}
-        said["scope"] = ", in these sentences" if usual.wordings < MIN_UNITS else ""
+    usual = found[USUAL]
+    said = {
+        "why": why,
+        "open": OPEN,
+        "usual": told(usual),
+        "exchanged": told(found[EXCHANGED]),
+        "near": told(found[NEAR]),
+        "level": f"{100 * usual['level']:.4g}%",
+        "scope": f", {IN_THESE}" if usual["wordings"] < MIN_UNITS else "",
+    }
     return f"{word.capitalize()}: {SENTENCES[word].format_map(said)}"
 
 
-def extent(contrast: UnitContrast) -> str:
+def told(contrast: Mapping[str, Any]) -> str:
     """ "+30.0 points (+10.0 to +50.0)"; of an interval that lies below 0 it says so."""
-    limits = interval(contrast.low, contrast.high, 1, sign=True, scale=100)
-    said = bracketed(points(contrast.value), limits)
-    if contrast.high is not None and contrast.high < 0:
-        said += ", below 0"
-    return said
+    if below(contrast):
+        return f"{extent(contrast)}, below 0"
+    return extent(contrast)

@@ -1,8 +1,7 @@
-"""The mirror study on a page: the four games in one figure, then words, contrasts and cells.
+"""The mirror study on a page: the four games in one figure, and contrasts and cells.
 
-    blocks(by_model)          what stands on a page, as blocks of `show.document`
     figure(by_model)          the figure that answers
-    lines(by_model)           for a terminal or a summary, a line a model
+    details(by_model)         cells and contrasts, a fold a model
 
 `by_model`: {model: its part of an analysis}, from `cirrus.judge.mirror.judged`.
 """
@@ -10,9 +9,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cirrus.judge.mirror import WEIGHTS, label_of
+from cirrus.judge.mirror import label_of
 from show import document as doc
-from show.figures import NONE, counted, estimate, points, rate
+from show.figures import NONE, counted, estimate, rate
 from show.plots import Lines, Point
 
 Part = Mapping[str, Any]
@@ -40,25 +39,8 @@ OF_HALVES = (
     "Beside an early entry of the other's a late one costs 8 to 10 times what it costs beside a late "
     "one in the high half of the bulletins, 1/8 to 1/10 in the low half."
 )
-ALWAYS_OPEN = "What no data of these cells can exclude"
-VERDICTS = (
-    "Verdicts. Change of late entries: 18 − 2 of 20 alike as usual, 2 − 18 where the other's "
-    "entries are exchanged, 14 of 20 where that is enough − where it is too few"
-)
 CONTRAST_HEAD = ("contrast", "points (interval)", "bulletins", "limits by")
 COLUMNS = ("as usual", "exchanged", "enough − too few")
-
-
-def blocks(by_model: ByModel) -> list[Any]:
-    """The figure, the words, what was measured, and what no data of these cells exclude. Of an
-    unfinished study the counts alone."""
-    first, *_ = by_model.values()
-    if not first["contrasts"]:
-        return [cells(model, part) for model, part in by_model.items()]
-    always_open = doc.Fold(ALWAYS_OPEN, [doc.Bullets(first["always_open"])])
-    sentences = [doc.Words(line) for line in lines(by_model)]
-    top = [figure(by_model), verdicts(by_model), *sentences, always_open]
-    return [*top, *details(by_model)]
 
 
 def figure(by_model: ByModel) -> doc.Plot:
@@ -83,16 +65,6 @@ def point(part: Part, cell: str) -> Point:
     k, n, low = share["k"], share["n"], share["low"]
     value = None if low is None else k / n
     return Point(CELLS[cell], value, low, share["high"], counted(k, n))
-
-
-def verdicts(by_model: ByModel) -> doc.Table:
-    """A row a model: its word, and the contrasts that it rests on."""
-    rows = []
-    for model, part in by_model.items():
-        effects = [points(part["contrasts"][name]["value"]) for name in WEIGHTS]
-        rows.append([model, part["verdict"]["word"], *effects])
-    head = ["model", "verdict", *COLUMNS]
-    return doc.Table(head, rows, (2, 3, 4), VERDICTS, "verdicts")
 
 
 def details(by_model: ByModel) -> list[doc.Fold]:
@@ -124,10 +96,3 @@ def contrasts(model: str, part: Part) -> doc.Table:
         rows.append([label_of(name), estimate(contrast, 100, 1), units, rule])
     caption = f"Contrasts, {model}. {OF_HALVES}"
     return doc.Table(CONTRAST_HEAD, rows, (1, 2), caption, f"contrasts {model}")
-
-
-def lines(by_model: ByModel) -> list[str]:
-    """A sentence a model, for a terminal or a summary."""
-    return [
-        f"{model}: {part['verdict']['sentence']}" for model, part in by_model.items()
-    ]

@@ -18,6 +18,7 @@ from cirrus.judge.accounts import ACCOUNTS
 from cirrus.judge.accounts import CELL_WORDS as WORDS
 from cirrus.judge.contrasts import CONTRASTS
 from cirrus.judge.extras import half_open
+from cirrus.judge.mirror import CONTRASTED
 from cirrus.judge.oneshot import called
 from cirrus.reports import mirror
 from common import VERSION
@@ -394,7 +395,7 @@ def _copies(part: Mapping) -> list[doc.Line]:
 
 def _own_word(part: Mapping) -> list[doc.Line]:
     row: list[doc.Line] = [part["verdict"]["word"]]
-    for name in mirror.WEIGHTS:  # the intervals stand in the details
+    for name in CONTRASTED:  # the intervals stand in the details
         contrast = part["contrasts"].get(name, {})
         row.append(points(contrast.get("value")))
     return row

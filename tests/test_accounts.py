@@ -1,21 +1,22 @@
 """Accounts and words: either side of every threshold of METHODS."""
 
-from itertools import product
-
 import pytest
 from answers import CELLS, CLEAR, answered, study, without
 
-from cirrus.judge.accounts import ACCOUNTS, accounts, overall, verdict
+from cirrus.judge.accounts import accounts, overall, verdict
 
-NAMES = ("nothing", "surface", "labels", "missing", "conditional", "adding_up")
-NONE = {
-    "low": None,
-    "high": None,
-    "value": None,
-    "why": "no bulletin",
-    "by_bulletin": {},
-    "by_wording": {},
-}
+UNKNOWN = {"low": None, "high": None, "value": None, "why": "no bulletin"}
+EMPTY = UNKNOWN | {"by_bulletin": {}, "by_wording": {}}
+CONTRASTS = (
+    "HP-LA",
+    "HP-UP",
+    "HP-UP-MN+ME",
+    "HP-KP",
+    "HP-QL",
+    "HP-LA-2KP+2KL",
+    "HP-MN",
+    "ME-UP",
+)
 
 
 def contrast(value=0.3, low=0.1, high=0.5, units=20, wordings=12, **more):
@@ -34,273 +35,209 @@ def contrast(value=0.3, low=0.1, high=0.5, units=20, wordings=12, **more):
     } | more
 
 
-def present(items):
-    return {name: value for name, value in items.items() if value}
-
-
-def part(cells=None, combinations=None, differences=None, worst=None, **contrasts):
-    """What a study shows of one model: all in order, but for what is named (`HP_LA`: "HP-LA");
-    `worst`: what else differs with every missing decision counted against it."""
-    usual = dict.fromkeys(
-        (
-            "HP-LA",
-            "HP-UP",
-            "HP-UP-MN+ME",
-            "HP-KP",
-            "HP-QL",
-            "HP-LA-2KP+2KL",
-            "HP-MN",
-            "ME-UP",
-        ),
-        contrast(),
-    )
-    six = {f"{at}": {"HP-LA": 0.3, "HP-UP": 0.2} for at in range(6)}
-    out = {
-        "cells": dict.fromkeys(CELLS["mechanism"], lost(100, 0)) | (cells or {}),
-        "contrasts": present(
-            usual
-            | {
-                name.replace("__", "+").replace("_", "-"): value
-                for name, value in contrasts.items()
-            }
-        ),
-        "labels": {
-            "combinations": present(six | (combinations or {})),
-            "differences": dict(enumerate(differences or [UNMOVED] * 8)),
-        },
-    }
-    changed = {"cells": cells, "combinations": combinations, "differences": differences}
-    against = part(**changed | contrasts | worst) if worst else out
-    return out | {"accounts": accounts(out, against)}
-
-
-def left_open(shown):
-    return {
-        name for name, account in shown["accounts"].items() if not account["excluded"]
-    }
-
-
 def lost(n, missing):
     return {"k": n // 2, "n": n, "missing": missing, "mean": 0.5 if n else None}
 
 
+FIRM, TOUCHING = contrast(0.3, 1e-9), contrast(0.3, 0)  # just above 0, and not
+NOTHING = {}
+UNMOVED = contrast(0, -0.1, 0.1)
+ALIKE = {"HP-LA": 0.3, "HP-UP": 0.2}
+
+
+def evidence(cells=NOTHING, combinations=NOTHING, differences=(), **contrasts):
+    """What a study shows of one model, all in order but for what is named; None: it lacks that."""
+    six = dict.fromkeys("012345", ALIKE) | combinations
+    eight = [*differences, *[UNMOVED] * 8][:8]
+    held = dict.fromkeys(CONTRASTS, contrast()) | contrasts
+    return {
+        "cells": dict.fromkeys(CELLS["mechanism"], lost(100, 0)) | cells,
+        "contrasts": {name: each for name, each in held.items() if each},
+        "labels": {
+            "combinations": {name: each for name, each in six.items() if each},
+            "differences": dict(enumerate(eight)),
+        },
+    }
+
+
+def part(worst=NOTHING, **change):
+    """The same with its accounts; `worst`: what else differs with what is missing set against it."""
+    shown = evidence(**change)
+    return shown | {"accounts": accounts(shown, evidence(**change | worst))}
+
+
+def left_open(shown):
+    names = []
+    for name, account in shown["accounts"].items():
+        if not account["excluded"]:
+            names.append(name)
+    return names
+
+
+def check(change, left):
+    assert left_open(part(**change)) == left.split()
+
+
 # --- each account, either side of its conditions -----------------------------------------------
 
-FIRM, TOUCHING = contrast(0.3, 1e-9), contrast(0.3, 0)  # just above 0, and not
-UNMOVED = contrast(0, -0.1, 0.1)
-SEVEN = [UNMOVED] * 7
+# contrast → the account that it excludes, and whether 10 points at least are asked for
+OF_ONE_CONTRAST = {
+    "HP-UP": ("surface", True),
+    "HP-UP-MN+ME": ("surface", False),
+    "HP-KP": ("conditional", True),
+    "HP-QL": ("conditional", True),
+    "HP-LA-2KP+2KL": ("conditional", False),
+    "HP-MN": ("adding_up", False),
+    "ME-UP": ("adding_up", False),
+}
+# Without an effect there is none that missing answers do not make.
+EFFECTS = [
+    (contrast(0.1, 1e-9), ""),
+    (contrast(0.1, 0), "nothing missing"),
+    (contrast(0.0999, 0.05), "nothing missing"),
+    (contrast(0.35 - 0.25, 0.05), ""),
+    (contrast(-0.3, -0.5, -0.1), "nothing missing"),
+]
 
 
-@pytest.mark.parametrize(
-    "change, left",
-    [
-        ({}, ""),
-        # nothing: above 0, and 10 points at least
-        # (without an effect there is none that missing answers do not make)
-        ({"HP_LA": contrast(0.1, 1e-9)}, ""),
-        ({"HP_LA": contrast(0.1, 0)}, "nothing missing"),
-        ({"HP_LA": contrast(0.0999, 0.05)}, "nothing missing"),
-        ({"HP_LA": contrast(0.35 - 0.25, 0.05)}, ""),
-        ({"HP_LA": contrast(-0.3, -0.5, -0.1)}, "nothing missing"),
-        # one contrast each: above 0, some of them 10 points at least
-        *(
-            ({name: contrast(value, low)}, left if fails else "")
-            for name, left, least in (
-                ("HP_UP", "surface", 0.1),
-                ("HP_UP_MN__ME", "surface", 0),
-                ("HP_KP", "conditional", 0.1),
-                ("HP_QL", "conditional", 0.1),
-                ("HP_LA_2KP__2KL", "conditional", 0),
-                ("HP_MN", "adding_up", 0),
-                ("ME_UP", "adding_up", 0),
-            )
-            for value, low, fails in (
-                (0.3, 1e-9, False),
-                (0.3, 0, True),
-                (0.0999, 1e-9, least > 0),
-            )
-        ),
-        ({"ME_UP": contrast(**NONE)}, "adding_up"),
-        ({"HP_UP": None}, "surface"),
-        # which two sums of different bulletins or wordings could produce between them
-        *(
-            (
-                {
-                    name: contrast(**{units: dict(zip(among, values * 3, strict=True))})
-                    for name, values in (("HP_MN", first), ("ME_UP", last))
-                },
-                left,
-            )
-            for units, among in (("by_bulletin", "abcdef"), ("by_wording", "uvwxyz"))
-            for first, last, left in (
-                ((0.6, 0), (0, 0.6), "adding_up"),
-                ((0.6, 0.1), (-0.1, 0.6), "adding_up"),
-                ((0.6, 0.4), (0.4, 0.6), ""),
-            )
-        ),
-        # another scheme or order that changes it by itself, either way
-        *(
-            (
-                {"differences": [*SEVEN, contrast(0.05, low, high)]},
-                "" if low <= 0 <= high else "labels",
-            )
-            for low, high in ((0, 0.1), (1e-9, 0.1), (-0.1, 0), (-0.1, -1e-9))
-        ),
-        ({"differences": [*SEVEN, contrast(**NONE)]}, "labels"),
-        # positive in each of six combinations
-        ({"combinations": {"5": {"HP-LA": 0.3, "HP-UP": 1e-9}}}, ""),
-        ({"combinations": {"5": {"HP-LA": 0.3, "HP-UP": 0}}}, "labels"),
-        ({"combinations": {"0": {"HP-LA": 0, "HP-UP": 0.3}}}, "labels"),
-        ({"combinations": {"0": {"HP-LA": None, "HP-UP": 0.3}}}, "labels"),
-        ({"combinations": {"0": None}}, "labels"),  # five are not enough
-        # at most 10% missing in each cell of symmetry and cue − neither
-        *(({"cells": {cell: lost(90, 10)}}, "") for cell in ("HP", "LA")),
-        *(({"cells": {cell: lost(89, 11)}}, "missing") for cell in ("HP", "LA")),
-        *(({"cells": {cell: lost(0, 0)}}, "missing") for cell in ("HP", "LA")),
-        *(({"cells": {cell: lost(1, 99)}}, "") for cell in ("UP", "QL", "KL", "ME")),
-        # and every exclusion with what is missing counted against it, which touches no other
-        *(
-            ({"worst": {name: contrast(low=low)}}, left if low == 0 else "")
-            for low in (1e-9, 0)
-            for name, left in (
-                ("HP_LA", "nothing missing"),
-                ("HP_UP", "surface"),
-                ("HP_UP_MN__ME", "surface"),
-                ("HP_KP", "conditional"),
-                ("HP_QL", "conditional"),
-                ("HP_LA_2KP__2KL", "conditional"),
-                ("HP_MN", "adding_up"),
-                ("ME_UP", "adding_up"),
-            )
-        ),
-        ({"worst": {"HP_LA": contrast(0.1)}}, ""),
-        ({"worst": {"HP_LA": contrast(0.0999)}}, "nothing missing"),
-        ({"worst": {"combinations": {"5": {"HP-LA": 0.3, "HP-UP": 0}}}}, "labels"),
-        (
-            {"worst": {"HP_MN": contrast(by_bulletin=dict.fromkeys("abcdef", 0))}},
-            "adding_up",
-        ),
-        # it excludes nothing that is open as observed
-        ({"HP_UP": TOUCHING, "worst": {"HP_UP": FIRM}}, "surface"),
-        ({"HP_LA": TOUCHING, "worst": {"HP_LA": FIRM}}, "nothing missing"),
-        # nothing is excluded that could be lost
-        (
-            {"HP_UP": contrast(0.3, 0), "worst": {"HP_UP": contrast(0.3, -0.1)}},
-            "surface",
-        ),
-    ],
-)
-def test_an_account_is_excluded_by_the_conditions_of_its_row_alone(change, left):
-    assert left_open(part(**change)) == {*left.split()}
+@pytest.mark.parametrize("primary, left", EFFECTS)
+def test_an_effect_lies_above_0_and_is_10_points_at_least(primary, left):
+    check({"HP-LA": primary}, left)
+    check({"worst": {"HP-LA": primary}}, left)
+
+
+@pytest.mark.parametrize("name", OF_ONE_CONTRAST)
+def test_an_account_is_excluded_by_a_contrast_of_its_own_and_no_other_is(name):
+    account, large = OF_ONE_CONTRAST[name]
+    check({name: FIRM}, "")
+    check({name: TOUCHING}, account)
+    check({name: contrast(0.0999, 1e-9)}, account if large else "")
+    check({name: None}, account)
+    check({name: contrast(**EMPTY)}, account)
+    # with what is missing counted against it, which excludes nothing that is open as observed
+    check({"worst": {name: FIRM}}, "")
+    check({"worst": {name: TOUCHING}}, account)
+    check({name: TOUCHING, "worst": {name: FIRM}}, account)
+
+
+# What two sums of different bulletins or wordings could produce between them.
+IN_PLACES = [((0.6, 0), (0, 0.6), "adding_up"), ((0.6, 0.4), (0.4, 0.6), "")]
+
+
+@pytest.mark.parametrize("unit, names", [("bulletin", "abcdef"), ("wording", "uvwxyz")])
+@pytest.mark.parametrize("first, last, left", IN_PLACES)
+def test_what_adds_up_needs_both_in_the_same_places(unit, names, first, last, left):
+    change = {}
+    for contrasted, values in (("HP-MN", first), ("ME-UP", last)):
+        by_unit = dict(zip(names, values * 3, strict=True))
+        change[contrasted] = contrast(**{f"by_{unit}": by_unit})
+    check(change, left)
+    check({"worst": change}, left)
+
+
+LABELS = [
+    # another scheme or order that changes it by itself, either way
+    ({"differences": [contrast(0.05, 0, 0.1)]}, ""),
+    ({"differences": [contrast(0.05, 1e-9, 0.1)]}, "labels"),
+    ({"differences": [contrast(-0.05, -0.1, -1e-9)]}, "labels"),
+    ({"differences": [contrast(**EMPTY)]}, "labels"),
+    # positive in each of six combinations
+    ({"combinations": {"5": {"HP-LA": 0.3, "HP-UP": 1e-9}}}, ""),
+    ({"combinations": {"5": {"HP-LA": 0.3, "HP-UP": 0}}}, "labels"),
+    ({"combinations": {"0": {"HP-LA": None, "HP-UP": 0.3}}}, "labels"),
+    ({"combinations": {"0": None}}, "labels"),
+]
+MISSING = [
+    ({"LA": lost(90, 10)}, ""),
+    ({"HP": lost(89, 11)}, "missing"),
+    ({"LA": lost(89, 11)}, "missing"),
+    ({"HP": lost(0, 0)}, "missing"),
+    ({"UP": lost(1, 99)}, ""),
+]
+
+
+@pytest.mark.parametrize("change, left", LABELS)
+def test_labels_are_excluded_by_each_scheme_and_order(change, left):
+    check(change, left)
+    if "combinations" in change:
+        check({"worst": change}, left)
+
+
+@pytest.mark.parametrize("cells, left", MISSING)
+def test_at_most_a_tenth_is_missing_in_each_cell_of_symmetry_and_cue(cells, left):
+    check({"cells": cells}, left)
 
 
 # --- words -------------------------------------------------------------------------------------
 
-BREAK = {
-    "nothing": {"HP_LA": TOUCHING},
-    "surface": {"HP_UP": TOUCHING},
-    "labels": {"combinations": {"0": {"HP-LA": 0, "HP-UP": 0}}},
-    "missing": {"cells": {"LA": lost(89, 11)}},
-    "conditional": {"HP_KP": TOUCHING},
-    "adding_up": {"HP_MN": TOUCHING},
-}
+NO_LABELS = {"combinations": {"0": {"HP-LA": 0, "HP-UP": 0}}}
+# what is broken, the word, what is open beside it
+WORDS = [
+    ({}, "correlation-sensitive", []),
+    ({"HP-KP": TOUCHING}, "information-sensitive", ["conditional"]),
+    ({"HP-MN": TOUCHING}, "information-sensitive", ["adding_up"]),
+    ({"HP-UP": TOUCHING}, "cue-responsive", ["surface"]),
+    (NO_LABELS, "cue-responsive", ["labels"]),
+    (NO_LABELS | {"HP-KP": TOUCHING}, "cue-responsive", ["labels", "conditional"]),
+    ({"HP-LA": TOUCHING}, "not shown", []),
+    ({"HP-LA": contrast(-0.3, -0.5, -0.1)}, "not shown", []),
+    ({"cells": {"LA": lost(89, 11)}}, "not evaluable", []),
+    ({"cells": {"LA": lost(90, 10)}}, "correlation-sensitive", []),
+]
+WHYS = [
+    ({"HP-LA": contrast(units=6)}, "correlation-sensitive", ""),
+    ({"HP-LA": contrast(units=5)}, "not evaluable", "5 bulletins, 6 are needed"),
+    ({"HP-LA": contrast(wordings=11)}, "cue-responsive", "11 wordings"),
+    ({"HP-LA": contrast(wordings=5)}, "cue-responsive", "few wordings"),
+    ({"HP-LA": contrast(**EMPTY)}, "not evaluable", "no bulletin"),
+    ({"cells": {"HP": lost(89, 11)}}, "not evaluable", "11 of 100"),
+    ({"cells": {"ME": lost(0, 0)}}, "not evaluable", "asked for in 1 of 8 cells"),
+]
 
 
-@pytest.mark.parametrize(
-    "left",
-    [
-        [name for name, out in zip(NAMES, mask, strict=True) if out]
-        for mask in product((0, 1), repeat=6)
-    ],
-    ids="+".join,
-)
-def test_a_word_needs_the_accounts_that_methods_lists_excluded(left):
-    shown = part(**{key: value for name in left for key, value in BREAK[name].items()})
-    out = verdict(shown, "20 bulletins")
-    assert left_open(shown) == {*left, *(["missing"] if "nothing" in left else [])}
-    assert out["word"] == (
-        "not evaluable"
-        if "missing" in left
-        else "not shown"
-        if "nothing" in left
-        else "cue-responsive"
-        if {"surface", "labels"} & {*left}
-        else "information-sensitive"
-        if left
-        else "correlation-sensitive"
-    )
-    assert out["open"] == (left if not {"nothing", "missing"} & {*left} else [])
+@pytest.mark.parametrize("change, word, open_", WORDS)
+def test_a_word_needs_the_accounts_that_methods_lists_excluded(change, word, open_):
+    out = verdict(part(**change), "20 bulletins")
+    assert (out["word"], out["open"]) == (word, open_)
 
 
-@pytest.mark.parametrize(
-    "change, word, why",
-    [
-        ({"HP_LA": contrast(units=6)}, "correlation-sensitive", ""),
-        ({"HP_LA": contrast(units=5)}, "not evaluable", "5 bulletins, 6 are needed"),
-        ({"HP_LA": contrast(wordings=11)}, "cue-responsive", "11 wordings"),
-        ({"HP_LA": contrast(wordings=6)}, "cue-responsive", "6 wordings"),
-        ({"HP_LA": contrast(wordings=5)}, "cue-responsive", "few wordings"),
-        ({"HP_LA": contrast(**NONE)}, "not evaluable", "no bulletin"),
-        ({"cells": {"HP": lost(89, 11)}}, "not evaluable", "11 of 100"),
-        ({"cells": {"LA": lost(89, 11)}}, "not evaluable", "11 of 100"),
-        ({"cells": {"LA": lost(90, 10)}}, "correlation-sensitive", ""),
-        *(
-            (
-                {"cells": {cell: lost(0, 0)}},
-                "not evaluable",
-                "no decision was asked for in 1 of 8 cells",
-            )
-            for cell in ("HP", "LA", "ME")
-        ),
-        ({"HP_LA": contrast(-0.3, -0.5, -0.1)}, "not shown", "below 0"),
-    ],
-)
+@pytest.mark.parametrize("change, word, why", WHYS)
 def test_what_the_word_of_a_model_rests_on(change, word, why):
     out = verdict(part(**change), "20 bulletins")
     assert out["word"] == word and why in out["why"]
-    unfinished = verdict(part(**change), "20 bulletins", ["14 of 160 trials"])
-    assert (unfinished["word"], unfinished["open"], unfinished["why"]) == (
-        "not evaluable",
-        [],
-        "14 of 160 trials",
-    )
+    out = verdict(part(**change), "20 bulletins", ["14 of 160 trials"])
+    assert (out["word"], out["why"]) == ("not evaluable", "14 of 160 trials")
+    assert out["open"] == []
 
 
-@pytest.mark.parametrize(
-    "hp, la, unclear",
-    [
-        (0.9, 0.85, "not shown"),
-        (0.9, 0.8501, "not evaluable"),
-        (0.15, 0.1, "not shown"),
-        (0.1499, 0.1, "not evaluable"),
-    ],
-)
+ROOM = [
+    (0.9, 0.85, "not shown"),
+    (0.9, 0.8501, "not evaluable"),
+    (0.15, 0.1, "not shown"),
+    (0.1499, 0.1, "not evaluable"),
+]
+
+
+@pytest.mark.parametrize("hp, la, unclear", ROOM)
 def test_there_is_no_room_above_85_and_below_15_percent_where_nothing_is_established(
     hp, la, unclear
 ):
     cells = {"HP": lost(100, 0) | {"mean": hp}, "LA": lost(100, 0) | {"mean": la}}
-    for primary, word in (
-        (contrast(0.05, -0.1, 0.2), unclear),
-        (contrast(), "correlation-sensitive"),
-        (contrast(0.05, 0.01, 0.1), "not shown"),
-        (contrast(-0.05, -0.1, -0.01), "not shown"),
-    ):
-        out = verdict(part(cells=cells, HP_LA=primary), "20 bulletins")
-        assert out["word"] == word and ("no room" in out["why"]) is (
-            word == "not evaluable"
-        )
+
+    def word(primary):
+        return verdict(part(cells=cells, **{"HP-LA": primary}), "")["word"]
+
+    assert word(contrast(0.05, -0.1, 0.2)) == unclear
+    assert word(contrast()) == "correlation-sensitive"
+    assert word(contrast(0.05, 0.01, 0.1)) == "not shown"
+    assert word(contrast(-0.05, -0.1, -0.01)) == "not shown"
 
 
 def test_several_models_have_a_word_each_and_the_sentence_lists_them():
-    models = {"a": part(HP_LA=contrast(0.3, 0)), "b": part(), "c": part(HP_UP=TOUCHING)}
-    single = overall({"a": part()}, "20 bulletins")
-    assert single["sentence"] == verdict(part(), "20 bulletins")["sentence"]
+    models = {"a": part(**{"HP-LA": TOUCHING}), "b": part()}
+    models["c"] = part(**{"HP-UP": TOUCHING})
     out = overall(models, "20 bulletins")
-    assert out["models"] == {
-        "a": "not shown",
-        "b": "correlation-sensitive",
-        "c": "cue-responsive",
-    }
+    assert out["models"]["a"] == "not shown" and out["models"]["c"] == "cue-responsive"
     assert (out["word"], out["open"]) == ("correlation-sensitive", [])
     assert out["sentence"] == (
         "Correlation-sensitive: b (read − unread +30.0 points, +10.0 to +50.0). Cue-responsive: c. "
@@ -313,92 +250,64 @@ def test_several_models_have_a_word_each_and_the_sentence_lists_them():
     )
 
 
-@pytest.mark.parametrize(
-    "change, sentence",
-    [
-        (
-            {},
-            "Correlation-sensitive: cooperation is higher where the counterpart decided on the "
-            "same notice (+30.0 points, +10.0 to +50.0); six accounts excluded.",
-        ),
-        (
-            {"HP_UP": TOUCHING, "HP_KP": TOUCHING},
-            "Cue-responsive: symmetry and cue add +30.0 points "
-            "(+10.0 to +50.0). Open: surface reactions, conditional.",
-        ),
-        (
-            {"HP_LA": contrast(0.05, -0.1, 0.2)},
-            "Not shown: symmetry and cue change cooperation by +5.0 points (−10.0 to +20.0).",
-        ),
-        (
-            {"HP_LA": contrast(-0.3, -0.5, -0.1)},
-            "Not shown: symmetry and cue change cooperation by −30.0 "
-            "points (−50.0 to −10.0), below 0.",
-        ),
-        (
-            {"HP_LA": contrast(0.09, 0.01, 0.2)},
-            "Not shown: symmetry and cue change cooperation by +9.0 "
-            "points (+1.0 to +20.0), less than 10.",
-        ),
-        (
-            {"worst": {"HP_LA": TOUCHING}},
-            "Not shown: symmetry and cue change cooperation by +30.0 "
-            "points (+10.0 to +50.0); missing answers may make it.",
-        ),
-        (
-            {"worst": {"HP_UP": TOUCHING}},
-            "Cue-responsive: symmetry and cue add +30.0 points "
-            "(+10.0 to +50.0). Open: surface reactions.",
-        ),
-        (
-            {"HP_LA": contrast(units=5)},
-            "Not evaluable: 5 bulletins, 6 are needed: the result is about these stimuli.",
-        ),
-    ],
-)
+CHANGE = "Not shown: symmetry and cue change cooperation by"
+CUE = "Cue-responsive: symmetry and cue add +30.0 points (+10.0 to +50.0). Open:"
+SENTENCES = [
+    (
+        {},
+        "Correlation-sensitive: cooperation is higher where the counterpart decided on the "
+        "same notice (+30.0 points, +10.0 to +50.0); six accounts excluded.",
+    ),
+    ({"HP-UP": TOUCHING, "HP-KP": TOUCHING}, f"{CUE} surface reactions, conditional."),
+    (
+        {"HP-LA": contrast(0.05, -0.1, 0.2)},
+        f"{CHANGE} +5.0 points (−10.0 to +20.0).",
+    ),
+    (
+        {"HP-LA": contrast(-0.3, -0.5, -0.1)},
+        f"{CHANGE} −30.0 points (−50.0 to −10.0), below 0.",
+    ),
+    (
+        {"HP-LA": contrast(0.09, 0.01, 0.2)},
+        f"{CHANGE} +9.0 points (+1.0 to +20.0), less than 10.",
+    ),
+    (
+        {"worst": {"HP-LA": TOUCHING}},
+        f"{CHANGE} +30.0 points (+10.0 to +50.0); missing answers may make it.",
+    ),
+    (
+        {"HP-LA": contrast(units=5)},
+        "Not evaluable: 5 bulletins, 6 are needed: the result is about these stimuli.",
+    ),
+]
+
+
+@pytest.mark.parametrize("change, sentence", SENTENCES)
 def test_the_sentence_has_the_figure_and_names_what_is_open(change, sentence):
     assert verdict(part(**change), "20 bulletins")["sentence"] == sentence
 
 
-@pytest.mark.parametrize(
-    "many, named", [(1, "a"), (2, "a, b"), (3, "all 3"), (4, "all 4")]
-)
-def test_up_to_two_models_are_named_and_all_of_more_are_counted_in_a_short_headline(
-    many, named
-):
-    def models(shares):
-        return study(*(answered(shares=shares, model=model) for model in "abcd"[:many]))
-
-    assert models(CLEAR)["claims"]["may"][0].endswith(f" Shown for {named}.")
-    assert (
-        len(models(CLEAR | {"UP": 0.9, "KP": 0.9})["verdict"]["sentence"].split()) <= 20
-    )
-
-
 def test_an_account_is_shown_for_models_with_a_word_and_open_for_all_that_can_be_judged():
-    shares = {"a": CLEAR, "b": CLEAR | {"UP": 0.9, "KP": 0.9}, "c": {}, "d": CLEAR}
-    rows = {
-        model: answered(shares=shares[model], model=model, bulletins=20, blocks=12)
-        for model in shares
-    }
+    readers = {"a": CLEAR, "b": CLEAR | {"UP": 0.9, "KP": 0.9}, "c": {}, "d": CLEAR}
+    rows = {}
+    for model, shares in readers.items():
+        rows[model] = answered(shares=shares, model=model, bulletins=20, blocks=12)
     rows["d"] = without(rows["d"], "HP", cooperates=None, status="refused")
     out = study(*rows.values())
-    assert out["verdict"]["models"] == {
-        "a": "correlation-sensitive",
-        "b": "cue-responsive",
-        "c": "not shown",
-        "d": "not evaluable",
-    }
-    left = {
-        model: left_open(shown) for model, shown in out["mechanism"]["by_model"].items()
-    }
-    assert out["claims"]["may"] == [
-        f"{account.excluded} Shown for {', '.join(models)}."
-        for account in ACCOUNTS
-        if (models := [model for model in "ab" if account.name not in left[model]])
+    assert list(out["verdict"]["models"].values()) == [
+        "correlation-sensitive",
+        "cue-responsive",
+        "not shown",
+        "not evaluable",
     ]
-    assert [line for line in out["claims"]["may_not"] if " Open for " in line] == [
-        f"{account.open} Open for {', '.join(models)}."
-        for account in ACCOUNTS
-        if (models := [model for model in "abc" if account.name in left[model]])
-    ]
+    shown = [line.rpartition(". ")[2] for line in out["claims"]["may"]]
+    assert shown[0] == "Shown for a, b." and "Shown for a." in shown
+    said = " ".join(out["claims"]["may_not"])
+    assert "desirability, timing, control. Open for b, c." in said
+    assert "or nothing that matters. Open for c." in said and "Open for a" not in said
+
+
+@pytest.mark.parametrize("many, named", [(2, "a, b"), (3, "all 3")])
+def test_up_to_two_models_are_named_and_all_of_more_are_counted(many, named):
+    rows = [answered(model=model) for model in "abc"[:many]]
+    assert study(*rows)["claims"]["may"][0].endswith(f" Shown for {named}.")

@@ -8,10 +8,8 @@ import random
 import re
 
 import pytest
-from answers import CELLS, ORDERS, SCHEMES, answered, study
+from answers import CELLS, ORDERS, answered, study
 
-from cirrus.judge.contrasts import cell_entry
-from cirrus.judge.oneshot import LADDERS, Ladder
 from cirrus.reports import pilot
 from common.artifacts import canonical_json
 from show.document import terminal
@@ -40,8 +38,10 @@ SIZE = {"bulletins": 20, "blocks": 12}
 
 def losing(rows, share, seed=0):
     """The rows without this share of answers, at random; what a smaller share loses, it loses too."""
-    rng = random.Random(seed)
-    return [row | LOST if rng.random() < share else row for row in rows]
+    rng, kept = random.Random(seed), []
+    for row in rows:
+        kept.append(row | LOST if rng.random() < share else row)
+    return kept
 
 
 def judged(shares, design="mechanism", lost=0.0, seed=1, **size):
@@ -53,6 +53,15 @@ def part(out, model="m"):
     return out[out["design"]["design"]]["by_model"][model]
 
 
+def by_state(part, excluded):
+    """The accounts that are excluded, or those that are open."""
+    names = set()
+    for name, account in part["accounts"].items():
+        if account["excluded"] is excluded:
+            names.add(name)
+    return names
+
+
 def word(out):
     return out["verdict"]["word"]
 
@@ -62,8 +71,7 @@ def rank(out):
 
 
 def left_open(out, model="m"):
-    accounts = part(out, model)["accounts"]
-    return {name for name, account in accounts.items() if not account["excluded"]}
+    return by_state(part(out, model), False)
 
 
 # --- words ---------------------------------------------------------------------------------------
@@ -77,38 +85,6 @@ def test_a_sharp_reasoner_is_information_sensitive_also_where_answers_are_missin
     out = judged(SHARP, lost=lost, seed=seed)
     assert rank(out) >= WORDS.index("information-sensitive")
     assert lost or word(out) == "correlation-sensitive"
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_an_effect_that_stands_in_the_worst_case_is_never_not_shown(seed):
-    """40 → 95%, 5% missing: what else is open takes no word away."""
-    shares = {"HP": 0.95, "HA": 0.6, "LP": 0.6, "LA": 0.4}
-
-    def by_label(cell, b, k):
-        return shares[cell] if SCHEMES[2 * k % 3] != "L1" else 0.5
-
-    out = judged(shares, "2x2", lost=0.05, seed=seed, bulletins=10, blocks=8)
-    assert word(out) == "cue-responsive"
-    by_scheme = judged(by_label, "2x2", lost=0.05, seed=seed, bulletins=10, blocks=18)
-    assert (word(by_scheme), "labels" in left_open(by_scheme)) == (
-        "cue-responsive",
-        True,
-    )
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_pilot_that_is_not_shown_names_missing_answers_only_where_they_are_the_reason(
-    seed,
-):
-    shares = {"HP": 0.95, "HA": 0.6, "LP": 0.6, "LA": 0.4}
-    out = judged(shares, "2x2", lost=0.05, seed=seed, bulletins=10, blocks=1)
-    contrast = part(out)["contrasts"]["HP-LA"]
-    named = "missing answers" in out["verdict"]["sentence"]
-    if word(out) == "not shown":
-        assert named == (contrast["low"] > 0 and contrast["value"] >= 0.1)
-        assert named or contrast["low"] <= 0
-    else:
-        assert not named and word(out) in ("cue-responsive", "not evaluable")
 
 
 @pytest.mark.parametrize(
@@ -142,21 +118,6 @@ def test_words_never_rise_with_the_share_that_is_missing(reader):
     assert WORDS[ranks[-1]] == "not evaluable"
 
 
-def test_a_word_rests_on_cells_of_which_at_most_a_tenth_is_missing():
-    def reader(many, where):
-        return lambda cell, b, k: None if cell == where and k < many else SHARP[cell]
-
-    out = {
-        (cell, many): judged(reader(many, cell))
-        for cell, many in (("LA", 2), ("UP", 2), ("QL", 2), ("KP", 1))
-    }
-    assert word(out["LA", 2]) == "not evaluable"
-    assert word(out["UP", 2]) == "cue-responsive"
-    assert word(out["QL", 2]) == "information-sensitive"
-    assert word(out["KP", 1]) == "correlation-sensitive"
-    assert "missing, over 10%" in out["UP", 2]["verdict"]["why"]
-
-
 @pytest.mark.parametrize("design", ["2x2", "lever"])
 def test_other_designs_reach_cue_responsive_and_have_no_cells_for_more(design):
     shares = dict.fromkeys(CELLS[design], 0.03) | {"HP": 0.97}
@@ -168,50 +129,41 @@ def test_other_designs_reach_cue_responsive_and_have_no_cells_for_more(design):
 # --- what a study holds --------------------------------------------------------------------------
 
 
+CONTRASTS = {
+    "HP-LA",
+    "HP-UP",
+    "HP-UP-MN+ME",
+    "HP-KP",
+    "HP-QL",
+    "HP-LA-2KP+2KL",
+    "HP-MN",
+    "ME-UP",
+}
+FIELDS = {"value", "low", "high", "units", "wordings", "limit_by"}
+
+
 def test_names_that_others_read():
     out = judged(SHARP)
     shown = part(out)
     assert {*out["verdict"]} == {"word", "sentence", "open", "why", "models", "scope"}
     assert out["verdict"]["models"] == {"m": word(out)}
     assert tuple(shown["accounts"]) == ACCOUNTS
-    assert all({*a} == {"excluded", "why"} for a in shown["accounts"].values())
-    assert {*shown["contrasts"]} == {
-        "HP-LA",
-        "HP-UP",
-        "HP-UP-MN+ME",
-        "HP-KP",
-        "HP-QL",
-        "HP-LA-2KP+2KL",
-        "HP-MN",
-        "ME-UP",
-    }
-    fields = {"value", "low", "high", "units", "wordings", "limit_by"}
-    assert all(fields <= {*contrast} for contrast in shown["contrasts"].values())
+    for account in shown["accounts"].values():
+        assert {*account} == {"excluded", "why"}
+    assert {*shown["contrasts"]} == CONTRASTS
+    for contrast in shown["contrasts"].values():
+        assert {*contrast} >= FIELDS
     assert {"may", "may_not"} <= {*out["claims"]}
 
 
-def test_no_account_is_in_two_lists():
-    for reader in (SHARP, OBEDIENT, CONDITIONAL, ADDER, FLAT):
-        out = judged(reader)
-        may, may_not = " ".join(out["claims"]["may"]), out["claims"]["may_not"]
-        excluded = {n for n, a in part(out)["accounts"].items() if a["excluded"]}
-        said = [line for line in may_not if "Open for" in line]
-        assert may.count("Shown for") == (len(excluded) if rank(out) > 1 else 0)
-        if word(out) != "not evaluable":
-            assert len(said) == len(ACCOUNTS) - len(excluded)
-        if rank(out) > 1:
-            assert {*out["verdict"]["open"]} == {*ACCOUNTS} - excluded
-
-
-@pytest.mark.parametrize("cell", ["HP", "LA"])
-def test_a_cell_where_every_unit_has_the_same_share_has_no_standard_error(cell):
-    out = judged(lambda cell, b, k: float(cell == "HP"), "2x2")
-    entry = part(out)["cells"][cell]
-    assert entry["mean"] == (cell == "HP") and entry["se"] is None
-    assert "same share" in entry["why"]
-    assert entry["low"] < entry["high"]
-    entry = part(judged({"HP": 0.9, "LA": 0.4}, "2x2"))["cells"][cell]
-    assert entry["se"] > 0 and entry["why"] is None
+@pytest.mark.parametrize("reader", [SHARP, OBEDIENT, CONDITIONAL, ADDER, FLAT])
+def test_no_account_is_in_two_lists(reader):
+    out = judged(reader)
+    may, may_not = " ".join(out["claims"]["may"]), " ".join(out["claims"]["may_not"])
+    excluded, earns = by_state(part(out), True), rank(out) > 1
+    assert may.count("Shown for") == (len(excluded) if earns else 0)
+    assert may_not.count("Open for") == len(ACCOUNTS) - len(excluded)
+    assert {*out["verdict"]["open"]} == (left_open(out) if earns else set())
 
 
 # --- sentences -----------------------------------------------------------------------------------
@@ -231,27 +183,29 @@ def test_sentences_say_what_was_measured_in_twenty_words(reader):
     sentence = out["verdict"]["sentence"]
     assert len(sentence.split()) <= 20 and re.search(r"\d", sentence)
     assert sentence.lower().startswith(word(out))
-    said = " ".join([sentence, *out["claims"]["may"], *out["claims"]["may_not"]])
-    said += pilot.files(out, [], {}, {})["pilot-summary.md"]
-    assert not [words for words in FORBIDDEN if words in said.lower()]
     assert not re.search(r"\bmodels?\b", sentence)
+    summary = pilot.files(out, [], {}, {})["pilot-summary.md"].lower()
+    for words in FORBIDDEN:
+        assert words not in summary
     measured = "cooperation is higher where the counterpart decided on the same notice"
     assert (measured in sentence) == (rank(out) >= 3)
 
 
+ALWAYS_SAID = (
+    "test recognition",
+    "makes likeness moot (95%)",
+    "exploiting whoever is sure (13 to 92%)",
+    "averse to the lever",
+    "one-boxer",
+    "half-updateless",
+    "no lever lands between",
+)
+
+
 def test_what_stays_open_and_who_is_denied_the_highest_word_is_on_the_page():
-    out = judged(SHARP)
-    page = pilot.files(out, [], {}, {})["report.html"]
-    for words in (
-        "test recognition",
-        "makes likeness moot (95%)",
-        "exploiting whoever is sure (13 to 92%)",
-        "readers averse to the lever’s cells",
-        "one-boxer",
-        "half-updateless",
-        "no lever lands between",
-    ):
-        assert words in page.replace("&#x27;", "’").replace("'", "’")
+    page = pilot.files(judged(SHARP), [], {}, {})["report.html"]
+    for words in ALWAYS_SAID:
+        assert words in page
 
 
 @pytest.mark.parametrize("way, bad", [(0, True), (0.5, False), (1, True)])
@@ -263,12 +217,9 @@ def test_a_lever_that_was_badly_placed_is_named(way, bad):
         return float((b + k) % 10 < round(10 * late))
 
     out = judged(reader, bulletins=20, blocks=10)
-    said = " ".join(out["claims"]["may_not"])
-    assert ("badly placed" in said) is bad
-    assert not bad or f"{100 * way:.0f}% of the way" in said
-    assert not bad or rank(out) < WORDS.index("correlation-sensitive")
-    summary = pilot.files(out, [], {}, {})["pilot-summary.md"]
-    assert ("badly placed" in summary) is bad
+    named = f"badly placed, at {100 * way:.0f}% of the way"
+    assert (named in " ".join(out["claims"]["may_not"])) is bad
+    assert (rank(out) < WORDS.index("correlation-sensitive")) or not bad
 
 
 # --- several models ------------------------------------------------------------------------------
@@ -285,63 +236,16 @@ def several(design, provider, **readers):
 def test_models_are_never_pooled_in_a_headline_and_each_has_its_word(design):
     strong = FLAT | {"HP": 0.9, "UP": 0.9, "KP": 0.9}
     out = several(design, "http://x", a=FLAT, b=strong, c=strong)
-    assert out["verdict"]["models"] == {
-        "a": "not shown",
-        "b": "cue-responsive",
-        "c": "cue-responsive",
-    }
+    words = {"a": "not shown", "b": "cue-responsive", "c": "cue-responsive"}
+    assert out["verdict"]["models"] == words
     assert word(out) == "cue-responsive"
     value = part(out, "b")["contrasts"]["HP-LA"]["value"]
-    assert out["verdict"]["sentence"].startswith("Cue-responsive: b (")
-    assert f"+{100 * value:.1f} points" in out["verdict"]["sentence"]
-    assert out["verdict"]["sentence"].endswith("), c. Not shown: a.")
-    assert "pooled" not in out["verdict"]["sentence"]
-
-
-def test_a_pilot_of_many_says_how_many_have_each_word():
-    readers = {f"m{at}": FLAT for at in range(7)} | {"z": FLAT | {"HP": 0.95}}
-    out = several("2x2", "http://x", **readers)
-    assert out["verdict"]["sentence"].startswith("Cue-responsive: z (")
-    assert out["verdict"]["sentence"].endswith("). Not shown: 7 models.")
-
-
-def test_simulated_respondents_are_called_respondents():
-    out = several("2x2", "simulated", a=FLAT, b=FLAT | {"HP": 0.9})
-    files = pilot.files(out, [], {}, {})
-    words = json.dumps([out["verdict"], out["claims"]])
-    shown = f"{words} {files['pilot-summary.md']}"
-    named = re.findall(r"[^.|\n]*\bmodels?\b[^.|\n]*", shown)
-    assert [
-        line for line in named if not re.search("no model was|any model|own", line)
-    ] == [' "b": "cue-responsive"}, "scope": "20 bulletins of one domain"'] or not [
-        line for line in named if "models" in line and '"models"' not in line
-    ]
-
-
-def test_no_word_of_one_model_makes_a_sentence_about_all_together():
-    """Pooled over models something is established; of no single model it is."""
-    readers = {name: FLAT | {"HP": 0.42} for name in "abcdefgh"}
-    out = several("2x2", "http://x", **readers)
-    if word(out) == "not shown":
-        assert out["claims"]["may"] == []
+    sentence = out["verdict"]["sentence"]
+    assert sentence.startswith(f"Cue-responsive: b (+{100 * value:.1f} points")
+    assert sentence.endswith("), c. Not shown: a.")
 
 
 # --- twin, lever, pilot --------------------------------------------------------------------------
-
-
-def test_a_twin_control_has_four_cells_two_contrasts_and_no_word():
-    out = judged({"TS": 0.9, "TU": 0.2, "TO": 0.5, "TP": 0.1}, "twin", blocks=3)
-    assert {*part(out)} >= {"TS", "TU", "TO", "TP"}
-    assert {*part(out)["contrasts"]} == {"TS-TU", "TS-TO"}
-    assert part(out)["verdict"]["word"] == "not evaluable"
-    assert out["claims"]["may"] == []
-    summary = pilot.files(out, [], {}, {})["pilot-summary.md"]
-    for name in ("TS-TU", "TS-TO"):
-        contrast = part(out)["contrasts"][name]
-        low, high = (
-            f"{100 * contrast[k]:+.1f}".replace("-", "−") for k in ("low", "high")
-        )
-        assert f"({low} to {high})" in summary
 
 
 def test_a_half_open_interval_of_the_lever_is_printed_as_one():
@@ -354,32 +258,12 @@ def test_a_half_open_interval_of_the_lever_is_printed_as_one():
 
 
 def test_the_last_lines_of_a_pilot_say_what_its_size_can_decide():
-    rows = answered("2x2", {"HP": 0.9}, 10, 1)
-    report = terminal(
-        pilot.document(json.loads(canonical_json(study(rows, design="2x2"))), {})
-    )
-    last = report.splitlines()[-3:]
-    assert any("SIMULATED" in line for line in last)
-    assert re.search(r"\d+% of pilots", " ".join(last))
+    small = study(answered("2x2", {"HP": 0.9}, 10, 1), design="2x2")
+    report = terminal(pilot.document(json.loads(canonical_json(small)), {}))
+    assert "10 runs, four models" in report and "of pilots (SIMULATED)" in report
     assert max(map(len, report.splitlines())) <= 80
-    big = answered("2x2", {"HP": 0.9}, 10, 4)
-    assert "40 runs" in terminal(pilot.document(study(big, design="2x2"), {}))
-
-
-def test_the_word_asks_for_six_bulletins_room_and_all_answers():
-    assert word(judged(SHARP, bulletins=5)) == "not evaluable"
-    assert word(judged(SHARP, bulletins=6)) != "not evaluable"
-    assert word(judged(FLAT | {"HP": 0.9, "LA": 0.9}, "2x2")) == "not evaluable"
-    rows = list(answered("mechanism", SHARP, **SIZE))
-    rows[3] |= LOST | {"status": "not_run"}
-    out = study(rows)
-    assert (word(out), out["claims"]["may"], out["verdict"]["open"]) == (
-        "not evaluable",
-        [],
-        [],
-    )
-    below = judged(FLAT | {"HP": 0.1, "LA": 0.8})
-    assert word(below) == "not shown" and "below 0" in below["verdict"]["sentence"]
+    big = study(answered("2x2", {"HP": 0.9}, 10, 4), design="2x2")
+    assert "40 runs" in terminal(pilot.document(big, {}))
 
 
 @pytest.mark.parametrize("first", ORDERS)
@@ -390,24 +274,3 @@ def test_a_place_of_a_label_that_makes_the_effect_stays_open(first):
 
     out = judged(reader)
     assert "labels" in left_open(out) and rank(out) <= WORDS.index("cue-responsive")
-
-
-def test_a_design_with_words_of_its_own_is_plugged_in(monkeypatch):
-    """As a mirror study is: its judge gives each model a word, and the highest is the study's."""
-
-    def judged(rows, models):
-        parts = {}
-        for model, word in zip(models, ("not shown", "record-sensitive"), strict=True):
-            cells = {cell: cell_entry({}, cell) for cell in CELLS["lever"]}
-            verdict = {"word": word, "sentence": f"{word.capitalize()}."}
-            parts[model] = {"verdict": verdict, "contrasts": {}, "cells": cells}
-        return {"by_model": parts}
-
-    ladder = Ladder(judged, ("not evaluable", "not shown", "record-sensitive"))
-    monkeypatch.setitem(LADDERS, "lever", ladder)
-    rows = [*answered("lever", model="a"), *answered("lever", model="b")]
-    out = study(rows, design="lever")
-    assert word(out) == "record-sensitive"
-    assert out["verdict"]["models"] == {"a": "not shown", "b": "record-sensitive"}
-    assert out["verdict"]["sentence"] == "Record-sensitive: b. Not shown: a."
-    assert out["claims"]["may"] == ["b: Record-sensitive."]

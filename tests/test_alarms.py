@@ -144,16 +144,3 @@ def test_a_registered_study_of_who_hardly_varies_passes_every_gate_and_says_what
     assert "SIMULATED: no model was asked" in text
     assert "It passes all credibility gates of the specification." in text
     assert "needs a mechanism study" in text
-
-
-def test_97_against_3_percent_with_answers_missing_passes_and_nothing_says_otherwise(
-    tmp_path,
-):
-    """2.5% are unreadable. As specified label invariance goes by the estimate of round 1, of 150
-    decisions a scheme, where chance alone makes two points."""
-    out, _ = registered(tmp_path, "sim-sharp", 8, 8)
-    verdicts = {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]}
-    assert verdicts.items() >= dict.fromkeys(GATES, "pass").items()
-    assert [wire for wire in out["tripwires"] if wire["tripped"]] == []
-    assert out["verdict"]["word"] == "cue-responsive"
-    assert not any("issing" in line for line in out["claims"]["may_not"])

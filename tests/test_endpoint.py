@@ -14,21 +14,6 @@ NO_MODEL = {
 
 
 @pytest.mark.parametrize(
-    "more, value",
-    [
-        (
-            {HPH: [0], LAH: [0]},
-            0.5,
-        ),  # levels of H weigh the same whatever their number of decisions
-        ({HPH: [0]}, 1.0),
-    ],
-)  # one with one side only is left out
-def test_levels_of_h_weigh_the_same(more, value):
-    rows = cells({HPL: [1, 1, 1, 1], LAL: [0]} | more)
-    assert e.endpoint(rows, NO_MODEL)["design"]["value"] == value
-
-
-@pytest.mark.parametrize(
     "rows, value, why, delta",
     [
         (cells({HPL: [1, 0]}), None, "no agent holds every cell", None),

@@ -223,14 +223,6 @@ def test_the_likelihood_ratio_is_that_of_two_proportions_where_policies_vary_les
     assert result["formula"] == "coop ~ acausal + (1|agent)"
 
 
-def test_a_marker_that_only_follows_the_cell_predicts_nothing_beyond_it():
-    high, of_high = rows_and_labels([(True, 6, 8)] * 3 + [(False, 6, 8)] * 3)
-    rest, of_rest = rows_and_labels([(False, 2, 8)] * 6, ("low", "absent", "low"))
-    result = m.validity(high + rest, of_high | of_rest)
-    assert result["formula"].startswith("coop ~ cell + acausal")
-    assert result["acausal"]["p"] > 0.9 and abs(result["acausal"]["estimate"]) < 0.01
-
-
 @pytest.mark.parametrize(
     "shares, word",
     [
@@ -328,13 +320,3 @@ def test_consensus_counts_in_shares_and_what_has_none_is_counted_apart():
         found,
         markers["weak"]["acausal"]["recall"]["n"],
     )
-
-
-def test_raters_against_the_patterns_decide_the_label():
-    """Both call the plain policies acausal: the patterns need not agree."""
-    opposite = [rater(name, range(60)) for name in "ab"]
-    markers = m.analyse(POLICIES, [], opposite, False)
-    assert "acausal" in markers["adjudicated"]
-    held = markers["cells"]["cvd S.high-C.present-H.low"]["acausal"]
-    assert (held["k"], held["n"]) == (40, 60)
-    assert markers["weak"]["acausal"]["recall"]["k"] == 0

@@ -11,7 +11,7 @@ from answers import CELLS, answered, study
 
 from cirrus.ask.cues import read_cues
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.judge.accounts import CORRELATION, CUE, INFORMATION, WORDS, verdict
+from cirrus.judge.accounts import CORRELATION, CUE, WORDS, verdict
 from cirrus.judge.contrasts import Slot, add
 from cirrus.judge.study import established
 
@@ -60,16 +60,6 @@ def never_falls(words):
     return ranks == sorted(ranks)
 
 
-@pytest.mark.parametrize("share", SHARES_LOST)
-@pytest.mark.parametrize(
-    "design, blocks, word", [("2x2", 8, CUE), ("mechanism", 12, CORRELATION)]
-)
-def test_94_points_earn_their_word_though_some_answers_are_missing(
-    design, blocks, word, share
-):
-    assert firm(design, blocks, share)["verdict"]["word"] == word
-
-
 @pytest.mark.parametrize("share, seed", [*product(SHARES_LOST, range(3))])
 @pytest.mark.parametrize(
     "design, sizes, word",
@@ -105,45 +95,6 @@ def test_no_word_falls_because_seeds_were_added_to_a_tournament(share):
         if seed in (0, 1, 3, 7):
             words.append(verdict(established(table, True), "")["word"])
     assert words == [CUE] * 4
-
-
-@pytest.mark.parametrize(
-    "effect, lost, left",
-    [
-        (0, 9, "."),
-        (3, 0, "."),
-        (6, 0, ", less than 10."),
-        (6, 9, ", less than 10."),
-        (16, 9, "; missing answers may make it."),
-        (-40, 9, ", below 0."),
-    ],
-)
-def test_missing_answers_are_named_where_they_are_the_reason_and_only_there(
-    effect, lost, left
-):
-    """Shares are exact, and the same in every bulletin; `effect` in points, of 100 answers `lost`."""
-    late = {"HP": 50 + effect // 2, "LA": 50 - effect // 2}
-
-    def share(cell, bulletin, block):
-        return None if block < lost else float(block < late.get(cell, 50))
-
-    out = study(answered("2x2", share, 12, 100), design="2x2")
-    sentence = out["verdict"]["sentence"]
-    assert sentence.startswith("Not shown: ")
-    assert sentence.endswith(f"){left}")
-
-
-def test_what_one_account_needs_takes_no_other_accounts_exclusion_away():
-    """All answers that are missing are in the known entry with symmetry and cue."""
-
-    def share(cell, bulletin, block):
-        return None if cell == "KP" and block > 1 else FIRM[cell]
-
-    out = study(answered(shares=share, bulletins=20, blocks=12))
-    accounts = out["mechanism"]["by_model"]["m"]["accounts"]
-    assert out["verdict"]["word"] == INFORMATION
-    assert out["verdict"]["open"] == ["conditional"]
-    assert "with what is missing counted against it" in accounts["conditional"]["why"]
 
 
 # --- as a user meets it --------------------------------------------------------------------------

@@ -12,12 +12,11 @@ import pytest
 from conftest import edit, ended
 from study_rows import plan
 
-import adjudicate as script
 from cirrus.judge.rows import read_study
 from cirrus.markers import ratings as r
 from cirrus.markers.patterns import FAMILIES
 from common import UsageError
-from common.artifacts import gzip_bytes, read_bytes, sha256
+from common.artifacts import read_bytes, sha256
 from common.verify import find_runs
 
 FORMULA = (
@@ -228,25 +227,6 @@ def test_the_analysis_reads_ratings_of_its_policies_and_counts_others(
     assert rater["rated"] <= 3 and rater["rated"] + rater["elsewhere"] > 25
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new"),
-    [
-        ("adjudication/ratings.jsonl", '"acausal":false', '"acausal":true'),
-        ("adjudication/journal.jsonl.gz", "acausal: no", "acausal: yes"),
-        (f"{RUN}/strategies_r1.json", '"policy"', '"policy" '),
-        ("adjudication/manifest.json", '"sample": 200', '"sample": 3'),
-    ],
-)
-def test_verify_catches_tampering(cli, rated, file, old, new):
-    before = read_bytes(rated / file)
-    edited = before.replace(old.encode(), new.encode(), 1)
-    (rated / file).write_bytes(gzip_bytes(edited) if file.endswith("gz") else edited)
-    done = cli("analyze.py", "--verify", rated / "adjudication")
-    assert (
-        edited != before and done.returncode == 2 and done.stdout.startswith("FAILED")
-    )
-
-
 def test_an_analysis_takes_no_ratings_that_are_edited_gone_or_of_the_same_rater_twice(
     cli, rated
 ):
@@ -267,79 +247,6 @@ def test_an_unfinished_run_is_not_rated(cli, folder):
     edit(folder / RUN, lambda manifest: manifest.update(state="incomplete"))
     done = cli("adjudicate.py", folder)
     assert done.returncode == 2 and "is unfinished; resume it first" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "flags, bare",
-    [
-        ((), True),
-        (("--models", MODELS), True),
-        (("--concurrency", "2"), True),
-        (("--seed", "7"), False),
-        (("--sample", "7"), False),
-        (("--temperature", "0.5"), False),
-        (("--models", "sim-lenient-rater,sim-careful-rater"), False),
-        (("--base-url", "http://127.0.0.1:9/v1"), False),
-    ],
-)
-def test_only_the_run_of_the_usual_settings_has_the_bare_name(made, flags, bare):
-    facts = script.main([str(made), "--dry-run", *flags]).facts
-    assert re.fullmatch(
-        "adjudication" if bare else "adjudication-[0-9a-f]{6}", facts["run_id"]
-    )
-    items = 7 if "--sample" in flags else 30
-    assert (facts["calls"], facts["items"], facts["dry_run"]) == (
-        2 * items,
-        items,
-        True,
-    )
-    assert not (made / "adjudication").exists()
-
-
-def test_a_budget_stops_it_resumably_and_no_call_is_sent_again(cli, double, folder):
-    def live(limit):
-        return cli(
-            "adjudicate.py",
-            folder,
-            "--base-url",
-            double.url,
-            "--run-id",
-            "adjudication",
-            "--limit-usd",
-            limit,
-            "--concurrency",
-            "1",
-            "--models",
-            "double/a,double/b",
-            key="k-12345",
-        )
-
-    done = live(0.0001)
-    assert done.returncode == 4 and "over the limit" in done.stderr
-    # 20 ratings, and the two calls of each rater's warm-up.
-    double.script(faults=[{"fault": "401", "skip": 24}])
-    assert live(5).returncode == 5
-    path = folder / "adjudication/manifest.json"
-    text, manifest = path.read_text(), json.loads(path.read_text())
-    assert manifest["state"] == "incomplete"
-    path.write_text(
-        json.dumps(manifest | {"files": {}})
-    )  # killed before the first answer
-    assert [rater.labels for rater in r.raters([folder])] == [{}, {}]
-    path.write_text(text)
-    assert sum(counts["not_run"] for counts in manifest["statuses"].values()) == 40
-    assert cli("analyze.py", folder).returncode == 0
-    markers = json.loads((folder / "acausal-analysis.json").read_text())["markers"]
-    assert markers["adjudicated"] == []
-    assert "unfinished" in markers["agreement"]["acausal"]["why"]
-
-    double.script()
-    done = live(5)
-    assert done.returncode == 0, done.stderr
-    assert (
-        "resuming: 20 of 60" in done.stdout and len(double.ledger()["requests"]) == 40
-    )
-    assert cli("analyze.py", "--verify", folder / "adjudication").returncode == 0
 
 
 # --- sheets: one blinded CSV in UTF-8 out, the filled one back, every fault in one line ---------
@@ -484,16 +391,6 @@ def test_a_file_that_is_no_sheet_is_named(sheet, items, tmp_path):
             r.read_sheet(written(path, rows, **habits), items)
 
 
-def test_two_sheets_of_a_person_or_an_empty_sheet_write_nothing(sheet, study, tmp_path):
-    sheets = [str(written(tmp_path / f"{n}.csv", filled(sheet))) for n in (1, 2)]
-    with pytest.raises(UsageError, match=r"2\.csv: a second sheet of anna"):
-        r.collect(sheets, study, [tmp_path / "out"])
-    empty = written(tmp_path / "empty.csv", filled(sheet, judge=lambda row, family: ""))
-    with pytest.raises(UsageError, match="nothing is rated yet"):
-        r.collect([str(empty)], study, [tmp_path / "out"])
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_text_may_come_back_with_other_line_ends_and_with_no_other_change(
     cli, folder, tmp_path
 ):
@@ -525,32 +422,6 @@ def test_a_text_may_come_back_with_other_line_ends_and_with_no_other_change(
         written(tmp_path / "back.csv", rows)
         done = cli("analyze.py", folder, "--import-ratings", "back.csv")
         assert done.returncode == 0, done.stderr
-
-
-def test_a_refused_sheet_leaves_nothing_behind_and_the_next_analysis_works(
-    cli, rated, tmp_path
-):
-    """Refused for a row, for nothing rated, or for a name that rates already: a model's, or that
-    of a person whose ratings stand in another folder that the analysis reads."""
-    cli("analyze.py", rated, "--export-ratings", "sheet.csv")
-    rows = filled(tmp_path / "sheet.csv")
-    written(tmp_path / "good.csv", rows)
-    assert cli("analyze.py", rated, "--import-ratings", "good.csv").returncode == 0
-    here = r.items_of(read_study([rated / RUN]))
-    few = [row for row in rows if row["item"] in here]
-    sheets = {
-        "row": (rated, [rows[0] | {"acausal": "maybe"}, *rows[1:]]),
-        "empty": (rated, filled(tmp_path / "sheet.csv", judge=lambda *_: "")),
-        "model": (rated, filled(tmp_path / "sheet.csv", "sim-careful-rater")),
-        "elsewhere": (rated / RUN, few),
-    }
-    for name, (place, sheet) in sheets.items():
-        before = sorted(path for path in rated.rglob("*") if path.is_file())
-        written(tmp_path / f"{name}.csv", sheet)
-        done = cli("analyze.py", place, "--import-ratings", f"{name}.csv")
-        assert done.returncode == 2 and f"{name}.csv" in done.stderr, name
-        assert sorted(path for path in rated.rglob("*") if path.is_file()) == before
-        assert cli("analyze.py", place).returncode == 0, name
 
 
 def test_two_people_adjudicate_through_the_script(cli, folder, tmp_path):

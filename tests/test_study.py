@@ -6,14 +6,13 @@ import shutil
 from statistics import fmean
 
 import pytest
-from conftest import ROOT, edit
+from conftest import ROOT
 from study_rows import config, plan
 
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.judge.rows import Study, decisions, read_study
 from cirrus.judge.study import analyse, headline
 from cirrus.reports import study as reports
-from common import UsageError
 from common.verify import find_runs
 
 EXAMPLE = ROOT / "results" / "examples" / "confirmatory"
@@ -144,43 +143,6 @@ def test_a_headline_of_20_words_says_to_what_it_responds(lacking, sentence):
     assert words.startswith(sentence) and len(words.split()) <= 20
 
 
-@pytest.mark.parametrize(
-    "domains, lacking",
-    [
-        ("cvd hospital", {"ablation": "ablation", "holdout": "holdout"}),
-        (
-            "cvd",
-            {
-                "cross_domain": "confirmatory",
-                "ablation": "ablation",
-                "holdout": "holdout",
-            },
-        ),
-    ],
-)
-def test_each_gate_names_the_plan_it_lacks_and_the_next_step_brings_them_all(
-    runs, domains, lacking
-):
-    part = part_of(runs, lambda run: run.domain in domains)
-    assert {
-        gate["gate"]: gate["next"].split()[3]
-        for gate in part["gates"]
-        if gate["established"]["verdict"] == "not evaluable"
-    } == lacking
-    assert (
-        part["next"].split()[3] == "study" and "--rounds 6 --seeds 42" in part["next"]
-    )
-
-
-def test_without_main_runs_hospital_is_the_primary_domain_and_replicates_nothing(runs):
-    part = part_of(runs, lambda run: run.domain == "hospital")
-    assert (part["design"]["domain"], list(part["parts"])) == ("hospital", ["hospital"])
-    assert part["gates"][2]["established"] == {
-        "verdict": "not evaluable",
-        "figure": "no hospital runs",
-    }
-
-
 def test_an_empty_cell_leaves_the_other_level_of_h(runs):
     part = part_of(runs, lambda run: run.name != NEITHER)
     assert part["as_specified"]["design"]["units"] == 3
@@ -224,30 +186,6 @@ def test_baselines_and_ablation_stay_out_of_the_primary_data(tmp_path):
 
 
 # --- the script and its files ------------------------------------------------------------------
-
-
-def test_a_damaged_artifact_is_named(copy):
-    path = copy / NEITHER / "round_1_games.json"
-    good = path.read_text()
-    for damage, words in (
-        (good[:-20], "round_1_games.json: not JSON"),
-        (good.replace('"PREEMPT"', '"COORDINATE"', 1), "has hashed"),
-        (
-            good.replace('"first_encounter":true', '"first_encounter":1', 1),
-            "first_encounter",
-        ),
-    ):
-        path.write_text(damage)
-        with pytest.raises(UsageError, match=words):
-            analyse(study_in(copy))
-
-
-def test_an_unfinished_run_is_analysed_and_named_and_ends_with_3(cli, copy):
-    edit(copy / NEITHER, lambda manifest: manifest.update(state="incomplete"))
-    assert cli("analyze.py", copy).returncode == 3
-    part = json.loads((copy / "acausal-analysis.json").read_text())
-    assert "1 of 10 runs unfinished" in part["verdict"]["why"]
-    assert "unfinished" in (copy / "acausal-summary.md").read_text()
 
 
 def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(

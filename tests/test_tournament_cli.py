@@ -277,20 +277,6 @@ def test_an_effort_of_the_file_gives_way_to_the_flag_also_where_it_is_the_defaul
     assert {body.get("reasoning", {}).get("effort") for body in sent} == expected
 
 
-def test_a_misnamed_model_of_a_tournament_is_set_aside_and_the_rest_is_played(
-    cli, double, tmp_path
-):
-    command = (SCRIPT, "--base-url", double.url, "--agents", 4, "--rounds", 1)
-    command += ("--models", "double/a,double/e", "--out", "o")
-    done = cli(*command)
-    assert done.returncode == 0, done.stderr
-    assert "double/e: not in the server's list; did you mean" in done.stderr
-    manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
-    assert list(manifest["set_aside"]) == ["double/e"]
-    assert {call["model"] for call in double.ledger()["requests"]} == {"double/a"}
-    assert cli("analyze.py", "--verify", "o").returncode == 0
-
-
 def test_preregistration_comes_first_and_runs_that_were_not_begun_are_named(
     cli, tmp_path
 ):
@@ -399,21 +385,6 @@ def test_a_dry_run_counts_the_calls_that_a_server_then_gets(live, double):
     assert live(double, *flags).returncode == 0
     asked = len(double.ledger()["requests"])
     assert asked == facts["calls"] + facts["warmups"]
-
-
-def test_the_projected_cost_of_a_plan_holds_the_warm_up_of_each_run(
-    live, double, tmp_path
-):
-    each = {"prompt": 0, "completion": 0, "request": 0.25}
-    config = json.loads((tmp_path / "live.json").read_text())
-    config["prices"] = {"double/a": each}
-    (tmp_path / "live.json").write_text(json.dumps(config))
-    double.script(models={"double/a": {}}, show_cost=False)
-    flags = ("--plan", "ablation", "--agents", 2, "--rounds", 1, "--limit-usd", 1000)
-    # 16 runs of two policies and six decisions, and of two calls to warm up each stage.
-    projected = f"projected cost ${16 * (2 + 6 + 4) * 0.25:.4f}"
-    assert projected in live(double, *flags, "--dry-run").stdout
-    assert projected in live(double, *flags).stdout
 
 
 def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):

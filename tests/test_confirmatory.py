@@ -8,6 +8,7 @@ import csv
 import math
 from fractions import Fraction
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -18,59 +19,66 @@ from cirrus.reports.study import analysed
 from common.verify import find_runs
 
 FOLDER = Path(__file__).resolve().parents[1] / "results" / "examples" / "confirmatory"
-HP, HA, LP, LA = CELLS = [
-    (s, c) for s in ("high", "low") for c in ("present", "absent")
-]
+CELLS = {
+    "HP": ("high", "present"),
+    "HA": ("high", "absent"),
+    "LP": ("low", "present"),
+    "LA": ("low", "absent"),
+}
 EACH = ("high", "low")
+PAIR = {"HP": 1, "LA": -1}
+PLAIN = {
+    "HP-LA": PAIR,
+    "S": {"HP": 0.5, "HA": 0.5, "LP": -0.5, "LA": -0.5},
+    "C": {"HP": 0.5, "LP": 0.5, "HA": -0.5, "LA": -0.5},
+    "HP-LP": {"HP": 1, "LP": -1},
+    "HA-LA": {"HA": 1, "LA": -1},
+    "HP-HA": {"HP": 1, "HA": -1},
+    "LP-LA": {"LP": 1, "LA": -1},
+    "SxC": {"HP": 1, "HA": -1, "LP": -1, "LA": 1},
+}
 
 
 def over_h(cells, levels=EACH):
     """Weights by (S, C, H): the same at each level of H."""
-    return {
-        (*cell, h): Fraction(w) / len(levels)
-        for cell, w in cells.items()
-        for h in levels
-    }
+    weights = {}
+    for cell, w in cells.items():
+        for h in levels:
+            weights[*CELLS[cell], h] = Fraction(w) / len(levels)
+    return weights
 
 
-WEIGHTS = {
-    name: over_h(cells)
-    for name, cells in {
-        "HP-LA": {HP: 1, LA: -1},
-        "S": {HP: 0.5, HA: 0.5, LP: -0.5, LA: -0.5},
-        "C": {HP: 0.5, LP: 0.5, HA: -0.5, LA: -0.5},
-        "HP-LP": {HP: 1, LP: -1},
-        "HA-LA": {HA: 1, LA: -1},
-        "HP-HA": {HP: 1, HA: -1},
-        "LP-LA": {LP: 1, LA: -1},
-        "SxC": {HP: 1, HA: -1, LP: -1, LA: 1},
-    }.items()
-} | {
-    "H": {
-        (*cell, h): Fraction(sign, 4)
-        for cell in CELLS
-        for h, sign in (("high", 1), ("low", -1))
-    }
-}
+WEIGHTS = {name: over_h(cells) for name, cells in PLAIN.items()}
+OF_H = over_h(dict.fromkeys(CELLS, Fraction(1, 2)))
+WEIGHTS["H"] = {at: w if at[2] == "high" else -w for at, w in OF_H.items()}
 PRIMARY = WEIGHTS["HP-LA"]
 
-with (FOLDER / "exports" / "decisions.csv").open(encoding="utf-8", newline="") as lines:
-    ROWS = [
-        row | {"y": int(row["cooperates"]) if row["cooperates"] else None}
-        for row in csv.DictReader(lines)
-    ]
-CVD, HOSPITAL = (
-    [row for row in ROWS if row["domain"] == name] for name in ("cvd", "hospital")
-)
+
+def rows_of(domain):
+    """The decisions of a domain, as exported."""
+    rows = []
+    with (FOLDER / "exports/decisions.csv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            if row["domain"] == domain:
+                row["y"] = int(row["cooperates"]) if row["cooperates"] else None
+                rows.append(row)
+    return rows
+
+
+CVD, HOSPITAL = rows_of("cvd"), rows_of("hospital")
 ROUND_1 = [row for row in CVD if row["round"] == "1"]
+
+
+def by(name, rows):
+    """{value of a column: its rows}, in order."""
+    parts = {}
+    for row in sorted(rows, key=itemgetter(name)):
+        parts.setdefault(row[name], []).append(row)
+    return parts
 
 
 def approx(value):
     return pytest.approx(value, rel=1e-9, abs=1e-11)
-
-
-def cell(row):
-    return row["S"], row["C"], row["H"]
 
 
 @pytest.fixture(scope="module")
@@ -85,79 +93,61 @@ def out(made):
 
 def test_the_study_is_whole_and_its_committed_files_are_derived_again(made):
     out, files = made
-    assert [name for name in files if files[name] != (FOLDER / name).read_bytes()] == []
-    assert len(ROWS) == 10 * 8 * 15 * 2
+    for name, content in files.items():
+        assert content == (FOLDER / name).read_bytes(), name
+    assert len(CVD) + len(HOSPITAL) == 10 * 8 * 15 * 2
     assert out["established"]["decisions"] == sum(row["y"] is not None for row in CVD)
-    assert (
-        len({(row["bulletin"], row["wording"]) for row in CVD})
-        == len({row["wording"] for row in CVD})
-        == 8
-    )
-
-
-# --- arithmetic --------------------------------------------------------------------------------
-
-
-def filled(values, fill=None):
-    return [
-        fill if y is None else y for y in values if y is not None or fill is not None
-    ]
+    assert len(by("bulletin", CVD)) == 8 == len(by("wording", CVD))
 
 
 def contrast(rows, weights, fill=lambda weight: None):
     """The contrast of the cells' shares; `fill`: what a missing decision counts as."""
-    value = 0
+    value = Fraction(0)
     for levels, weight in weights.items():
-        ys = filled([row["y"] for row in rows if cell(row) == levels], fill(weight))
-        value += weight * Fraction(sum(ys), len(ys))
+        ys = []
+        for row in rows:
+            if (row["S"], row["C"], row["H"]) == levels:
+                ys.append(fill(weight) if row["y"] is None else row["y"])
+        read = [y for y in ys if y is not None]
+        value += weight * Fraction(sum(read), len(read))
     return value
 
 
-# --- what is established: first encounters of all rounds ---------------------------------------
+def check_over_bulletins(entry, rows, weights):
+    values = {}
+    for name, here in by("bulletin", rows).items():
+        values[name] = float(contrast(here, weights))
+    assert entry["by_bulletin"] == approx(values)
+    assert (entry["value"], entry["units"]) == (approx(fmean(values.values())), 8)
 
 
-def test_each_contrast_over_bulletins(out):
-    known, parts, pair = out["established"], out["parts"], {HP: 1, LA: -1}
-    assert known["contrasts"].keys() == WEIGHTS.keys()
-    for entry, rows, weights in (
-        *(
-            (known["contrasts"][name], CVD, weights)
-            for name, weights in WEIGHTS.items()
-        ),
-        *((known["by_H"][h]["HP-LA"], CVD, over_h(pair, [h])) for h in EACH),
-        (parts["main"]["HP-LA"], CVD, PRIMARY),
-        (parts["hospital"]["HP-LA"], HOSPITAL, over_h(pair, ["low"])),
-    ):
-        by_bulletin = {
-            name: float(
-                contrast([row for row in rows if row["bulletin"] == name], weights)
-            )
-            for name in {row["bulletin"] for row in rows}
-        }
-        assert (entry["value"], entry["units"]) == (
-            approx(fmean(by_bulletin.values())),
-            8,
-        )
-        assert entry["by_bulletin"] == approx(by_bulletin)
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_each_contrast_over_bulletins(out, name):
+    check_over_bulletins(out["established"]["contrasts"][name], CVD, WEIGHTS[name])
+    assert out["established"]["contrasts"].keys() == WEIGHTS.keys()
 
 
-# --- as specified: round 1, agents -------------------------------------------------------------
+def test_the_primary_contrast_in_each_part(out):
+    for h in EACH:
+        at_level = out["established"]["by_H"][h]["HP-LA"]
+        check_over_bulletins(at_level, CVD, over_h(PAIR, [h]))
+    check_over_bulletins(out["parts"]["main"]["HP-LA"], CVD, PRIMARY)
+    hospital = out["parts"]["hospital"]["HP-LA"]
+    check_over_bulletins(hospital, HOSPITAL, over_h(PAIR, ["low"]))
 
 
 def agent_values(weights, fill=lambda weight: None):
-    return [
-        contrast([row for row in ROUND_1 if row["agent"] == agent], weights, fill)
-        for agent in sorted({row["agent"] for row in ROUND_1})
-    ]
+    agents = by("agent", ROUND_1).values()
+    return [contrast(rows, weights, fill) for rows in agents]
 
 
 def flipped_p(each):
     """Two-sided, over all choices of signs."""
-    total = abs(sum(each))
-    return sum(
-        abs(sum(s * d for s, d in zip(signs, each, strict=True))) >= total
-        for signs in product((1, -1), repeat=len(each))
-    ) / 2 ** len(each)
+    total, as_far = abs(sum(each)), 0
+    for signs in product((1, -1), repeat=len(each)):
+        flipped = [s * d for s, d in zip(signs, each, strict=True)]
+        as_far += abs(sum(flipped)) >= total
+    return as_far / 2 ** len(each)
 
 
 def test_each_contrast_over_agents_and_the_secondary_adjusted_together(out):
@@ -165,11 +155,8 @@ def test_each_contrast_over_agents_and_the_secondary_adjusted_together(out):
     for name, entry in {"HP-LA": specified["design"], **specified["secondary"]}.items():
         each = agent_values(WEIGHTS[name])
         p[name] = flipped_p(each)
-        assert (entry["value"], entry["units"], entry["p"]) == (
-            approx(float(fmean(each))),
-            6,
-            approx(p[name]),
-        )
+        assert entry["value"] == approx(float(fmean(each)))
+        assert (entry["units"], entry["p"]) == (6, approx(p[name]))
     # Holm, by the definition: the largest so far of p times the number that are left
     largest, order = 0, sorted(specified["secondary"], key=p.get)
     for left, name in zip((4, 3, 2, 1), order, strict=True):
@@ -177,28 +164,31 @@ def test_each_contrast_over_agents_and_the_secondary_adjusted_together(out):
         assert specified["secondary"][name]["p_holm"] == approx(largest)
 
 
-def test_missing_decisions_filled_in_each_way(out):
-    fills = {
-        "all_cooperative": lambda w: 1,
-        "none_cooperative": lambda w: 0,
-        "lowest": lambda w: int(w < 0),
-        "highest": lambda w: int(w > 0),
-    }
-    assert out["as_specified"]["bounds"] == {
-        name: approx(float(fmean(agent_values(PRIMARY, fill))))
-        for name, fill in fills.items()
-    }
+FILLS = {
+    "all_cooperative": lambda w: 1,
+    "none_cooperative": lambda w: 0,
+    "lowest": lambda w: int(w < 0),
+    "highest": lambda w: int(w > 0),
+}
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_missing_decisions_filled_in_each_way(out, name):
+    value = fmean(agent_values(PRIMARY, FILLS[name]))
+    assert out["as_specified"]["bounds"][name] == approx(float(value))
 
 
 def test_cliffs_delta_is_of_all_pairs_and_its_clustered_interval_of_agents(out):
-    high, low = (
-        filled([row["y"] for row in ROUND_1 if cell(row)[:2] == pair])
-        for pair in (HP, LA)
-    )
-    value = fmean((x > y) - (x < y) for x in high for y in low)
-    each, entry = agent_values(PRIMARY), out["as_specified"]["delta"]
+    sides = {"HP": [], "LA": []}
+    for row in ROUND_1:
+        for cell, acts in sides.items():
+            if (row["S"], row["C"]) == CELLS[cell] and row["y"] is not None:
+                acts.append(row["y"])
+    pairs = product(*sides.values())
+    value, entry = fmean(x - y for x, y in pairs), out["as_specified"]["delta"]
     assert entry["value"] == approx(value)
     assert entry["low"] < value < entry["high"]
+    each = agent_values(PRIMARY)
     half = 2.570582 * stdev(map(float, each)) / math.sqrt(6)  # t(5)
     assert entry["clustered"]["low"] <= fmean(each) - half + 1e-6
     assert entry["clustered"]["units"] == 6

@@ -459,7 +459,8 @@ MEMBERS = {member.name: member for member in members()}
 
 def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
     """A member as a provider asks it; `rng.root` is the study's seed."""
-    decide, study = deciding(MEMBERS[name]), Sitting()
+    member, study = MEMBERS[name], Sitting()
+    decide = deciding(member.formula, member.curve, member.spread, member.lost)
 
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         nonlocal study
@@ -474,17 +475,19 @@ def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
     return respond
 
 
-def deciding(member: Member) -> Callable[[PromptSeen, random.Random], int | None]:
-    """What it decides in a prompt: 1 for late, 0 for early, None where it can't be read."""
-    total, curve = added_up(member.formula), CURVES[member.curve]
-    spread = SPREADS[member.spread]
-    share, _, which = member.lost.partition(" ")
-    lost, loses = float(share), LOSES[which]
+def deciding(
+    formula: str, curve: str = "", spread: str = "", lost: str = "0 of all"
+) -> Callable[[PromptSeen, random.Random], int | None]:
+    """What such a member decides in a prompt: 1 for late, 0 for early, None where it can't be
+    read."""
+    total, chance, spreads = added_up(formula), CURVES[curve], SPREADS[spread]
+    share, _, which = lost.partition(" ")
+    lost_share, loses = float(share), LOSES[which]
 
     def decide(seen: PromptSeen, rng: random.Random) -> int | None:
         seen.study.asked += 1
-        late = rng.random() < curve(total(seen) + shift(seen, spread))
-        if loses(seen, late) and rng.random() < lost:
+        late = rng.random() < chance(total(seen) + shift(seen, spreads))
+        if loses(seen, late) and rng.random() < lost_share:
             return None
         return int(late)
 
@@ -541,16 +544,7 @@ def power(
 ) -> dict[str, float]:
     """{word: share of studies in which a model earns it, or a higher one}. `missing`: the share of
     answers that can't be read."""
-    decide = deciding(
-        Member(
-            "",
-            "",
-            REASONER,
-            "",
-            reasoner(low, high),
-            lost=f"{missing} of all",
-        )
-    )
+    decide = deciding(reasoner(low, high), lost=f"{missing} of all")
     prompts = list(prompts_of(bulletins, runs))
     cells = [cell.name for cell in DESIGNS["mechanism"].cells]
     ranks = []

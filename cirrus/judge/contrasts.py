@@ -8,6 +8,7 @@ cells and weights from here.
 Bulletins and wordings were drawn, and are what one wants to speak beyond; models are a fixed set.
 """
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations, product
 from operator import attrgetter
@@ -39,56 +40,53 @@ class Contrast(NamedTuple):
     over_h: Mapping[str, float] | None = None
 
 
-CONTRASTS: dict[str, Contrast] = {
-    "HP-LA": Contrast("symmetry + cue − neither", {"HP": 1, "LA": -1}),
-    "S": Contrast(
-        "symmetry, high − low", {"HP": 0.5, "HA": 0.5, "LP": -0.5, "LA": -0.5}
+# A contrast's name is its formula, "HP-LA-2KP+2KL", save where it averages over cells.
+COMPARED = {
+    "HP-LA": "symmetry + cue − neither",
+    "S": "symmetry, high − low",
+    "C": "cue, present − absent",
+    "SxC": "interaction: what the cue adds at high symmetry − at low",
+    "H": "compliance pressure, high − low",
+    "HP-LP": "symmetry where the cue is present",
+    "HA-LA": "symmetry where the cue is absent",
+    "HP-HA": "cue where symmetry is high",
+    "LP-LA": "cue where symmetry is low",
+    "HP-UP": "counterpart read the notice − did not, symmetry + cue",
+    "HP-UP-MN+ME": (
+        "what the counterpart's reading adds with symmetry + cue − with the raised outcome"
     ),
-    "C": Contrast(
-        "cue, present − absent", {"HP": 0.5, "LP": 0.5, "HA": -0.5, "LA": -0.5}
+    "HP-KP": "entry not known − known, symmetry + cue",
+    "HP-QL": "symmetry + cue − a record of late entries",
+    "HP-LA-2KP+2KL": (
+        "what symmetry + cue add − twice what they add where the entry is known"
     ),
-    "SxC": Contrast(
-        "interaction: what the cue adds at high symmetry − at low",
-        {"HP": 1, "HA": -1, "LP": -1, "LA": 1},
-    ),
-    "H": Contrast(
-        "compliance pressure, high − low",
-        dict.fromkeys(("HP", "HA", "LP", "LA"), 0.25),
-        {"high": 1, "low": -1},
-    ),
-    "HP-LP": Contrast("symmetry where the cue is present", {"HP": 1, "LP": -1}),
-    "HA-LA": Contrast("symmetry where the cue is absent", {"HA": 1, "LA": -1}),
-    "HP-HA": Contrast("cue where symmetry is high", {"HP": 1, "HA": -1}),
-    "LP-LA": Contrast("cue where symmetry is low", {"LP": 1, "LA": -1}),
-    "HP-UP": Contrast(
-        "counterpart read the notice − did not, symmetry + cue", {"HP": 1, "UP": -1}
-    ),
-    "HP-UP-MN+ME": Contrast(
-        "what the counterpart's reading adds with symmetry + cue − with the raised outcome",
-        {"HP": 1, "UP": -1, "MN": -1, "ME": 1},
-    ),
-    "HP-KP": Contrast("entry not known − known, symmetry + cue", {"HP": 1, "KP": -1}),
-    "HP-QL": Contrast("symmetry + cue − a record of late entries", {"HP": 1, "QL": -1}),
-    "HP-LA-2KP+2KL": Contrast(
-        "what symmetry + cue add − twice what they add where the entry is known",
-        {"HP": 1, "LA": -1, "KP": -2, "KL": 2},
-    ),
-    "HP-MN": Contrast(
-        "symmetry + cue − the raised outcome, notice read", {"HP": 1, "MN": -1}
-    ),
-    "ME-UP": Contrast(
-        "the raised outcome − symmetry + cue, notice unread", {"ME": 1, "UP": -1}
-    ),
-    "TS-TU": Contrast(
-        "own copy that read the notice − that did not", {"TS": 1, "TU": -1}
-    ),
-    "TS-TO": Contrast("own copy − another model", {"TS": 1, "TO": -1}),
-    "PD18-PD2": Contrast("18 − 2 of 20 alike, lines as usual", {"PD18": 1, "PD2": -1}),
-    "M2-M18": Contrast(
-        "2 − 18 of 20 alike, the other's entries exchanged", {"M2": 1, "M18": -1}
-    ),
-    "near-far": Contrast("14 of 20 alike, enough − too few", {"near": 1, "far": -1}),
+    "HP-MN": "symmetry + cue − the raised outcome, notice read",
+    "ME-UP": "the raised outcome − symmetry + cue, notice unread",
+    "TS-TU": "own copy that read the notice − that did not",
+    "TS-TO": "own copy − another model",
+    "PD18-PD2": "18 − 2 of 20 alike, lines as usual",
+    "M2-M18": "2 − 18 of 20 alike, the other's entries exchanged",
+    "near-far": "14 of 20 alike, enough − too few",
 }
+FACTORS = {
+    "S": {"HP": 0.5, "HA": 0.5, "LP": -0.5, "LA": -0.5},
+    "C": {"HP": 0.5, "LP": 0.5, "HA": -0.5, "LA": -0.5},
+    "SxC": {"HP": 1, "HA": -1, "LP": -1, "LA": 1},
+    "H": {"HP": 0.25, "HA": 0.25, "LP": 0.25, "LA": 0.25},
+}
+OVER_H = {"H": {"high": 1, "low": -1}}
+TERM = re.compile(r"([+-]?)(2?)([A-Za-z]+\d*)")
+
+
+def _contrast(name: str) -> Contrast:
+    weights = FACTORS.get(name, {})
+    if not weights:
+        for sign, times, cell in TERM.findall(name):
+            weights[cell] = int(f"{sign}{times or 1}")
+    return Contrast(COMPARED[name], weights, OVER_H.get(name))
+
+
+CONTRASTS = {name: _contrast(name) for name in COMPARED}
 
 
 class Slot(NamedTuple):

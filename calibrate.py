@@ -202,7 +202,8 @@ def counted(chosen: Mapping[str, Member], records: Mapping) -> tuple[dict, list]
 
 def entry(member: Member, made: Sequence[Record]) -> dict[str, Any]:
     """A respondent in calibration.json."""
-    words, excluded = Counter(), Counter()
+    words: Counter[str] = Counter()
+    excluded: Counter[str] = Counter()
     for word, accounts in made:
         words[word] += 1
         excluded.update(accounts)
@@ -266,7 +267,7 @@ class Deal(NamedTuple):
 
 @lru_cache(maxsize=3)  # one of each design
 def dealt(design: str, blocks: int, seed: int) -> Deal:
-    config = {
+    config: dict[str, Any] = {
         "design": design,
         "runs": blocks,
         "seed": seed,

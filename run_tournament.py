@@ -666,7 +666,7 @@ def report(args, runs, done, stops) -> cli.Done:
     """What ended how; the exit code is the gravest of `stops`, {what was said: code}."""
     code = next((code for code in MEANING if code in stops.values()), COMPLETE)
     facts = {"plan": args.plan, "runs": []}
-    folders = {}
+    folders: dict[Path, None] = {}
     for run in runs:
         folder = Path(args.out) / run.folder
         if not args.plan:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cirrus.ask.cues import Cues, read_cues
 from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS, balanced
@@ -568,6 +568,10 @@ def prompts_of(bulletins: int, runs: int) -> Iterator[tuple[Slot, Cues]]:
         there = Cues(wording=wording, bulletin=f"b{place:02d}")
         for cell in DESIGNS["mechanism"].cells:
             raised = (0.0, *LEVERS)[cell.lever]
-            said = {"entry": cell.entry, "record": cell.record, "lever": raised}
+            said: dict[str, Any] = {
+                "entry": cell.entry,
+                "record": cell.record,
+                "lever": raised,
+            }
             slot = Slot(there.bulletin, wording, cell.name, "omit", "m", *label)
             yield slot, there._replace(S=cell.S, C=cell.C, **said)

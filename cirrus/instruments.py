@@ -447,7 +447,7 @@ def origin_of(
     texts = dict(domain_of(run.config["domain"], prompts).texts)
     if not choice.simulated:
         texts |= warmup_texts(prompts)
-    identity = {
+    identity: dict[str, Any] = {
         "config": run.config,
         "prompts": {path: sha256(text) for path, text in texts.items()},
         "provider": "simulated",
@@ -556,7 +556,7 @@ def first_encounters(run: Path, prompts: Mapping[str, str]) -> str | None:
     if not path.is_file():
         return None
     data = games.load(path)
-    acts = []
+    acts: list[str] = []
     for game in data["games"]:
         if game["first_encounter"] and not game["baseline"]:
             acts += filter(None, game["decision"].values())
@@ -606,7 +606,12 @@ def estimate(
 
 def in_all(rows: Sequence[Mapping]) -> dict[str, Any]:
     """What these runs take together."""
-    total = {"by_stage": dict.fromkeys(STAGES, 0), "warmups": 0, "calls": 0, "usd": 0}
+    total: dict[str, Any] = {
+        "by_stage": dict.fromkeys(STAGES, 0),
+        "warmups": 0,
+        "calls": 0,
+        "usd": 0,
+    }
     unpriced = set()
     for row in rows:
         for stage in STAGES:

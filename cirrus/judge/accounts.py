@@ -9,7 +9,7 @@ excluded only by an effect that it cannot produce, established at the study's le
 excludes nothing. Everything that is said of accounts reads this table's outcome.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import stats
@@ -37,7 +37,7 @@ NAMED = 4  # models in a headline; of more, how many
 Part = Mapping[str, Any]
 Judged = tuple[bool, str]  # whether a condition holds, and why
 
-CELL_WORDS = {}
+CELL_WORDS: dict[str, str] = {}
 for design in DESIGNS.values():
     CELL_WORDS |= {cell.name: cell.words for cell in design.cells}
 
@@ -142,11 +142,11 @@ class Account(NamedTuple):
     word: str
     excluded: str
     open: str
-    conditions: tuple[tuple[Callable[..., Judged] | str, ...], ...]
+    conditions: tuple[tuple[Any, ...], ...]
 
     @property
     def contrasts(self) -> list[str]:
-        found = []
+        found: list[str] = []
         for _, *names in self.conditions:
             found += names
         return list(dict.fromkeys(found))
@@ -414,7 +414,7 @@ def _list_of_words(
 ) -> str:
     """ "Cue-responsive: b (+30.0 points, +10.0 to +50.0), c. Not shown: a.": the figure is of the
     first; of many models their numbers stand in place of their names."""
-    told = []
+    told: list[str] = []
     for earned in reversed(WORDS):
         names = [name for name in words if words[name] == earned]
         if not names:

@@ -68,13 +68,13 @@ COMPARED = {
     "M2-M18": "2 − 18 of 20 alike, the other's entries exchanged",
     "near-far": "14 of 20 alike, enough − too few",
 }
-FACTORS = {
+FACTORS: dict[str, dict[str, float]] = {
     "S": {"HP": 0.5, "HA": 0.5, "LP": -0.5, "LA": -0.5},
     "C": {"HP": 0.5, "LP": 0.5, "HA": -0.5, "LA": -0.5},
     "SxC": {"HP": 1, "HA": -1, "LP": -1, "LA": 1},
     "H": {"HP": 0.25, "HA": 0.25, "LP": 0.25, "LA": 0.25},
 }
-OVER_H = {"H": {"high": 1, "low": -1}}
+OVER_H: dict[str, dict[str, float]] = {"H": {"high": 1, "low": -1}}
 TERM = re.compile(r"([+-]?)(2?)([A-Za-z]+\d*)")
 
 
@@ -105,6 +105,8 @@ class Slot(NamedTuple):
 
 Table = Mapping[Slot, Count]
 NONE_YET = Count(0, 0, 0)
+Tally = dict[Any, dict[Any, Count]]  # {(bulletin, wording): {cell: counts}}
+Weights = Mapping[Any, float]
 
 
 def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
@@ -125,7 +127,7 @@ def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
     return table
 
 
-def add(table: dict[Hashable, Count], slot: Hashable, outcome: int | None) -> None:
+def add(table: dict[Any, Count], slot: Hashable, outcome: int | None) -> None:
     """One more answer: 1 or 0, None where it is missing."""
     k, n, missing = table.get(slot, NONE_YET)
     if outcome is None:
@@ -173,7 +175,8 @@ def drawn(table: Table) -> Callable[[Slot], tuple[str, int]]:
 
 
 def total(counts: Iterable[Count]) -> Count:
-    k = n = missing = 0
+    k: float = 0
+    n = missing = 0
     for count in counts:
         k += count.k
         n += count.n
@@ -184,7 +187,9 @@ def total(counts: Iterable[Count]) -> Count:
 # --- one contrast ------------------------------------------------------------------------------
 
 
-def weights_of(contrast: Contrast, cells: Collection[tuple[str, str]]) -> dict:
+def weights_of(
+    contrast: Contrast, cells: Collection[tuple[str, str]]
+) -> dict[Any, float]:
     """{(cell, H): weight}, over the levels of H in which every cell it needs occurs; empty where
     it has no such level, or lacks one that it names. `cells`: those that occur."""
     usable = []
@@ -196,7 +201,7 @@ def weights_of(contrast: Contrast, cells: Collection[tuple[str, str]]) -> dict:
         over = {h: 1 / len(usable) for h in usable}
     if not {*over} <= {*usable}:
         return {}
-    weights = {}
+    weights: dict[Any, float] = {}
     for h, share in over.items():
         for cell, weight in contrast.weights.items():
             weights[cell, h] = weight * share
@@ -205,8 +210,8 @@ def weights_of(contrast: Contrast, cells: Collection[tuple[str, str]]) -> dict:
 
 def compared(
     label: str,
-    counts: Mapping,
-    weights: Mapping,
+    counts: Tally,
+    weights: Weights,
     level: float = LEVEL,
     against: bool = False,
 ) -> dict[str, Any]:
@@ -218,14 +223,14 @@ def compared(
         result = stats.contrast(counts, weights, level)
     else:
         result = stats.contrast({}, {"none": 1}, level)._replace(why=NO_CELL)
-    entry = {"label": label} | result._asdict()
+    entry: dict[str, Any] = {"label": label} | result._asdict()
     entry["bounds"] = result.bounds._asdict()
     entry["by_wording"] = {str(name): y for name, y in result.by_wording.items()}
     return entry
 
 
 def effect(
-    counts: Mapping, name: str = "HP-LA", level: float = LEVEL, against: bool = False
+    counts: Tally, name: str = "HP-LA", level: float = LEVEL, against: bool = False
 ) -> dict[str, Any]:
     """A contrast of a tally by cell and H."""
     contrast = CONTRASTS[name]
@@ -234,7 +239,7 @@ def effect(
 
 
 def effects(
-    counts: Mapping, names: Iterable[str], level: float = LEVEL, against: bool = False
+    counts: Tally, names: Iterable[str], level: float = LEVEL, against: bool = False
 ) -> dict[str, dict[str, Any]]:
     """{name: its `effect`}."""
     return {name: effect(counts, name, level, against) for name in names}
@@ -251,7 +256,7 @@ def by(
     return found
 
 
-def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, Any]:
+def cell_entry(counts: Tally, name: str, level: float = LEVEL) -> dict[str, Any]:
     """k of n readable decisions, and the interval over bulletins and wordings around their share,
     with the standard error that it rests on. `counts`: a tally by cell and H."""
     occurring = set().union(*counts.values())
@@ -260,7 +265,7 @@ def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, An
     for held in counts.values():
         found += [held[cell] for cell in weights if cell in held]
     k, n, missing = total(found)
-    entry = {"k": k, "n": n, "missing": missing}
+    entry: dict[str, Any] = {"k": k, "n": n, "missing": missing}
     if not n:
         nothing = dict.fromkeys(("mean", "se", "low", "high"))
         return entry | nothing | {"why": "no readable decision"}
@@ -269,8 +274,8 @@ def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, An
     entry["why"] = result.why
     if result.why is None:
         # Bulletins weigh alike in the interval, decisions in the share.
-        entry["low"] = min(result.low, k / n)
-        entry["high"] = max(result.high, k / n)
+        entry["low"] = min(entry["low"], k / n)
+        entry["high"] = max(entry["high"], k / n)
     if result.se == 0:
         entry |= {"se": None, "why": NO_SPREAD}
     return entry
@@ -308,7 +313,8 @@ def _under_each(
 
 def _between(table: Table, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The differences between schemes and between orders, at a level that all share."""
-    shown, pairs = {}, []
+    shown: dict[str, dict] = {}
+    pairs: list[tuple[str, str]] = []
     for factor in ("scheme", "order"):
         levels = levels_of(table, factor)
         pairs += combinations(levels, 2)
@@ -345,7 +351,7 @@ def _difference(a: Mapping[str, Any], b: Mapping[str, Any], level: float) -> Any
         return stats.t_interval(inside, level)
     if len(first) > 1 and len(last) > 1:
         return stats.welch_t_test([*first.values()], [*last.values()], level)
-    return stats.TTest(*[None] * 6, "too few bulletins")
+    return stats.TTest(None, None, None, None, None, None, "too few bulletins")
 
 
 # --- what is established -----------------------------------------------------------------------

@@ -9,12 +9,12 @@ bulletins and wordings, by `contrasts`; an interval over agents would hold for t
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import stats
-from cirrus.judge.contrasts import ALPHA, CONTRASTS, add, weights_of
+from cirrus.judge.contrasts import ALPHA, CONTRASTS, Tally, add, weights_of
 from cirrus.judge.rows import Decision
 from show.figures import p_is, points
 from stats.results import Count
@@ -33,29 +33,31 @@ FILLS = {
 # --- one contrast over agents ------------------------------------------------------------------
 
 
-def by_agent(rows: Sequence[Decision]) -> dict[tuple, dict[tuple[str, str], Count]]:
+def by_agent(rows: Sequence[Decision]) -> Tally:
     """Counts of each (cell, H) of an agent under a seed, for the contrasts of `stats`."""
-    agents: dict[tuple, dict] = {}
+    agents: Tally = {}
     for row in rows:
         add(agents.setdefault((row.unit, 1), {}), row.cell, row.cooperates)
     return agents
 
 
-def weights_in(counts: Mapping, name: str = "HP-LA") -> dict[tuple[str, str], float]:
+def weights_in(counts: Tally, name: str = "HP-LA") -> dict[Any, float]:
     """{(cell, H): weight} of a contrast; empty where cells are lacking."""
     return weights_of(CONTRASTS[name], set().union(*counts.values()))
 
 
-def specified(counts: Mapping, name: str = "HP-LA") -> dict[str, Any]:
+def specified(counts: Tally, name: str = "HP-LA") -> dict[str, Any]:
     """A contrast's mean over agents and its sign-flip test.
 
     `resamples` is None where the test is exact, else its number of random signs (seed 0).
     """
     weights = weights_in(counts, name)
-    value, values = None, []
+    value: float | None = None
+    values: list[float] = []
     if weights:
         result = stats.contrast(counts, weights)
         value, values = result.value, list(result.by_bulletin.values())
+    why: str | None
     p = resamples = None
     if not values:
         why = "no agent holds every cell that this contrast needs"
@@ -75,7 +77,7 @@ def specified(counts: Mapping, name: str = "HP-LA") -> dict[str, Any]:
     }
 
 
-def cliffs_delta(rows: Sequence[Decision], counts: Mapping) -> dict[str, Any]:
+def cliffs_delta(rows: Sequence[Decision], counts: Tally) -> dict[str, Any]:
     """Cliff's δ of the decisions in the two cells, with the interval of `stats.cliffs_delta`, which
     takes decisions for independent. `clustered`: limits over whole agents, Student's t and no
     narrower than Newcombe's."""
@@ -86,14 +88,14 @@ def cliffs_delta(rows: Sequence[Decision], counts: Mapping) -> dict[str, Any]:
         if weight and row.cooperates is not None:
             sides[weight > 0].append(row.cooperates)
     delta = stats.cliffs_delta(sides[True], sides[False])
-    clustered = {"low": None, "high": None, "units": 0}
+    clustered: dict[str, Any] = {"low": None, "high": None, "units": 0}
     if weights:
         over = stats.contrast(counts, weights)
         clustered = {"low": over.low, "high": over.high, "units": over.units}
     return delta._asdict() | {"clustered": clustered}
 
 
-def bounds(counts: Mapping) -> dict[str, float | None]:
+def bounds(counts: Tally) -> dict[str, float | None]:
     """The primary contrast with every missing decision filled in, each way and at worst."""
     weights = weights_in(counts)
     if not weights:
@@ -107,9 +109,9 @@ def bounds(counts: Mapping) -> dict[str, float | None]:
 
 def _filled(
     held: Mapping, weights: Mapping, sides: Sequence[bool]
-) -> dict[tuple[str, str], Count]:
+) -> dict[Hashable, Count]:
     """The cells of one agent without anything missing."""
-    cells = {}
+    cells: dict[Hashable, Count] = {}
     for cell, (k, n, missing) in held.items():
         above = weights.get(cell, 0) > 0
         more = missing if above in sides else 0
@@ -244,7 +246,7 @@ def model_row(row: Decision) -> dict[str, Any]:
     }
 
 
-def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
+def left_out_of(data: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """{term: why} of what these data can't tell apart."""
     out = {}
     for name in (*FIXED, *RANDOM):
@@ -262,7 +264,7 @@ def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
     return out
 
 
-NOT_FITTED = {
+NOT_FITTED: dict[str, Any] = {
     "fit": None,
     "tests": None,
     "coefficients": [],
@@ -273,7 +275,7 @@ NOT_FITTED = {
 
 
 def _fitted(
-    data: Sequence[Mapping], fixed: list[str], random: list[str]
+    data: Sequence[dict[str, Any]], fixed: list[str], random: list[str]
 ) -> dict[str, Any]:
     """One model with its tests, or why there is none."""
     out = NOT_FITTED | {"formula": formula(fixed, random)}

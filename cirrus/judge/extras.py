@@ -14,7 +14,7 @@ from typing import Any
 import stats
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.ask.prompts import LEVERS
-from cirrus.judge.contrasts import LEVEL, Table, cell_entry, effects, tally
+from cirrus.judge.contrasts import LEVEL, Table, Tally, cell_entry, effects, tally
 from show.figures import bracketed, count, counted, interval, plain
 
 # --- the lever ---------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def lever(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
     return {"shares": shares, "nearest": int(nearest), "meets": meeting}
 
 
-def meets(part: Mapping[str, Any], counts: Mapping) -> dict[str, Any]:
+def meets(part: Mapping[str, Any], counts: Tally) -> dict[str, Any]:
     """How far R has to be raised, in units of T − R, for as much cooperation as symmetry and cue
     bring. The limits are the ends of all strengths at which the contrast with HP, between two
     levels on the line that joins them, does not exclude 0 (an inverted test)."""
@@ -52,7 +52,7 @@ def meets(part: Mapping[str, Any], counts: Mapping) -> dict[str, Any]:
     inside = []
     for step in range(GRID + 1):
         at = STEPS[-1] * step / GRID
-        result = stats.contrast(counts, _against_the_lever(at, counts), LEVEL)
+        result: Any = stats.contrast(counts, _against_the_lever(at, counts), LEVEL)
         if result.low is not None and result.low <= 0 <= result.high:
             inside.append(at)
     low = high = None
@@ -64,7 +64,7 @@ def meets(part: Mapping[str, Any], counts: Mapping) -> dict[str, Any]:
     return {"value": value, "low": low, "high": high, "why": why}
 
 
-def _against_the_lever(at: float, counts: Mapping) -> dict[tuple[str, str], float]:
+def _against_the_lever(at: float, counts: Tally) -> dict[Any, float]:
     """Weights of HP less what lies at this strength, between two levels of the lever."""
     right = bisect_left(STEPS, at, 1)
     start, end = STEPS[right - 1], STEPS[right]
@@ -189,6 +189,7 @@ HEADLINES: dict[str, Callable] = {"lever": lever_headline, "twin": twin_headline
 # --- probes ------------------------------------------------------------------------------------
 # They describe: no word is earned or lost by them.
 
+ENTRY = {cell.name: cell.entry for cell in DESIGNS["mechanism"].cells}
 # probe → whether its answer is the right one, or its number as a share
 RIGHT: dict[str, Callable[[Mapping], float]] = {
     "payoffs": lambda row: row["answer"] == row["order"],
@@ -197,7 +198,6 @@ RIGHT: dict[str, Callable[[Mapping], float]] = {
     "beliefs": lambda row: row["answer"] / 100,
     "purpose": lambda row: row["answer"] == "test",
 }
-ENTRY = {cell.name: cell.entry for cell in DESIGNS["mechanism"].cells}
 
 
 def probes_of(rows: Sequence[Mapping], names: Sequence[str]) -> dict[str, Any]:
@@ -224,10 +224,9 @@ def probes_of(rows: Sequence[Mapping], names: Sequence[str]) -> dict[str, Any]:
 def diagnosticity(found: Mapping[str, Any]) -> dict[str, Any]:
     """By how much more late entries of the counterpart are expected beside an own late entry than
     beside an own early one, in each cell; nothing where beliefs were not asked for."""
-    given = [found.get(f"beliefs/{act}") for act in ("late", "early")]
-    if None in given:
+    if not {"beliefs/late", "beliefs/early"} <= found.keys():
         return {}
-    late, early = (each["cells"] for each in given)
+    late, early = found["beliefs/late"]["cells"], found["beliefs/early"]["cells"]
     cells = {}
     for cell in late:
         values = late[cell]["mean"], early[cell]["mean"]

@@ -85,7 +85,8 @@ def derive(
     t = design(domain, study["config"])
     simulated = study["provider"] == "simulated"
     standings = {agent.id: Standing() for agent in t.agents}
-    files, rounds = {}, []
+    files: dict[str, bytes] = {}
+    rounds: list[Rows] = []
     for round_ in t.rounds:
         played = replay(t, round_, answers)
         games, standings = games_of(t, round_, played, standings)
@@ -347,7 +348,11 @@ def _spent(answered: Sequence[Mapping[str, Any]], charged: float) -> dict[str, A
     for known in dollars.values():
         every += known
     unknown = len(answered) - len(every)
-    cost = {"usd": math.fsum(every), "unknown": unknown, "charged_usd": charged}
+    cost: dict[str, Any] = {
+        "usd": math.fsum(every),
+        "unknown": unknown,
+        "charged_usd": charged,
+    }
     cost["by_stage"] = {stage: math.fsum(known) for stage, known in dollars.items()}
     return {"tokens": tokens, "cost": cost}
 
@@ -387,7 +392,9 @@ def _summary(rows: Rows) -> dict[str, Any]:
 
 
 def _statuses(rounds: Sequence[Rows]) -> dict[str, Counter]:
-    policies, decisions, games = Counter(), Counter(), Counter()
+    policies: Counter[str] = Counter()
+    decisions: Counter[str] = Counter()
+    games: Counter[str] = Counter()
     for rows in rounds:
         policies.update(row["policy_status"] for row in rows.policies)
         for row in rows.games:
@@ -403,9 +410,7 @@ def _statuses(rounds: Sequence[Rows]) -> dict[str, Counter]:
 ORDINAL, COUNT = whole(1), whole(0)
 USD = plain("dollars", lambda v: is_number(v) and v >= 0)
 POWER = number(game.POWER_MIN, game.POWER_MAX)
-HASH = plain(
-    "a SHA-256", lambda v: isinstance(v, str) and re.fullmatch("[0-9a-f]{64}", v)
-)
+HASH = plain("a SHA-256", lambda v: bool(re.fullmatch("[0-9a-f]{64}", str(v))))
 STATUS = enum(*game.STATUSES)
 # Policies of 3 to 5 lines are ok; the others are kept as they are.
 POLICY_STATUS = enum(

@@ -135,7 +135,7 @@ def labels(study: Evidence) -> Judged:
     rates, each = {}, []
     for scheme, (k, n, _) in sorted(shares.items()):
         rates[scheme] = k / n
-        each.append(f"{scheme} {counted(k, n)} ({percent(k / n)})")
+        each.append(f"{scheme} {counted(int(k), n)} ({percent(k / n)})")
     largest = max(rates.values()) - min(rates.values())
     told = f"{', '.join(each)}; largest difference {plain(100 * largest, 1)} points"
     table = study.tables.get("main", {})
@@ -159,6 +159,7 @@ def _pairs(
 
     counts = tally(table, place)
     held: dict[str, set] = {}
+    weights: dict[Any, float]
     for level, *cell in set().union(*counts.values()):
         held.setdefault(level, set()).add(tuple(cell))
     for a, b in combinations(levels_of(table, factor), 2):
@@ -167,7 +168,9 @@ def _pairs(
             weights = weights_of(CONTRASTS["HP-LA"], both)
         else:
             weights = {cell: 1 / len(both) for cell in both}
-        apart = {(a, *cell): weight for cell, weight in weights.items()}
+        apart: dict[Any, float] = {
+            (a, *cell): weight for cell, weight in weights.items()
+        }
         apart |= {(b, *cell): -weight for cell, weight in weights.items()}
         label = f"{what}, {a} − {b}"
         inner = compared(label, counts, apart, WITHIN)
@@ -193,7 +196,7 @@ def _within(rule: Rule, pairs: Sequence[Contrast], numbers: Mapping) -> Judged:
         return Judged(rule, FAIL, told, numbers=numbers)
     if not reaching:
         return Judged(rule, PASS, told, numbers=numbers)
-    each = [_times_inside(pair) for pair in reaching]
+    each: list[Any] = [_times_inside(pair) for pair in reaching]
     outside = list(filter(None, map(_times_outside, reaching)))
     times = min(outside, default=None) if None in each else max(each)
     return Judged(rule, UNDECIDED, told, "confirmatory", times, numbers)
@@ -258,9 +261,9 @@ def cross_domain(study: Evidence) -> Judged:
 
 def holdout(study: Evidence) -> Judged:
     """The same sign on bulletins that no main run has; the contrast over them lies above 0."""
-    ours = levels_of(study.tables.get("main", ()), "bulletin")
+    ours = levels_of(study.tables.get("main", {}), "bulletin")
     both = set(ours).intersection(
-        levels_of(study.tables.get("holdout", ()), "bulletin")
+        levels_of(study.tables.get("holdout", {}), "bulletin")
     )
     if both:
         many = count(len(both), "bulletin")

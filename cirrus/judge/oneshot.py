@@ -36,6 +36,7 @@ from cirrus.judge.contrasts import (
     CONTRASTS,
     LEVEL,
     Table,
+    Tally,
     cell_entry,
     certain,
     effects,
@@ -51,7 +52,7 @@ from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
 
 MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
-UNASKED = {"adapted": {}, "set_aside": {}}
+UNASKED: dict[str, Any] = {"adapted": {}, "set_aside": {}}
 # What is looked at first, where a design has no symmetry and cue.
 PRIMARY = {"twin": "TS-TO", "mirror": "PD18-PD2"}
 UNKNOWN = {"value": None, "low": None, "high": None}
@@ -252,7 +253,7 @@ def shown(entry: Mapping[str, Any], whole: bool) -> Mapping[str, Any]:
 
 def evidence(
     table: Table,
-    counts: Mapping,
+    counts: Tally,
     cells: Sequence[str],
     level: float,
     against: bool = False,
@@ -276,7 +277,7 @@ def evidence(
 
 def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
     """How the trials ended, in all and by cell; how many were answered, and how many read."""
-    by_cell = {name: Counter() for name in cells}
+    by_cell: dict[str, Counter[str]] = {name: Counter() for name in cells}
     for row in rows:
         by_cell[row["cell"]][row["status"]] += 1
     total = sum(by_cell.values(), Counter())
@@ -293,7 +294,7 @@ def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def losses(rows: Sequence[Mapping], config: Mapping) -> list[dict[str, Any]]:
+def losses(rows: Sequence[Mapping], config: Mapping) -> dict[str, str]:
     """Models that lost over a tenth of their decisions, and what may help."""
     ends = Endings()
     for row in rows:
@@ -316,7 +317,7 @@ def costs(rows: Sequence[Mapping]) -> dict[str, Any]:
 def share(counts: Iterable) -> dict[str, Any]:
     """Cooperative decisions among the readable ones, with Wilson's interval."""
     k, n, _ = total(counts)
-    return _named(stats.share(k, n), "mean")
+    return _named(stats.share(int(k), n), "mean")
 
 
 def _named(found: stats.results.Share, value: str) -> dict[str, Any]:
@@ -351,14 +352,15 @@ def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
     sides: dict[str, list[int]] = {"HP": [], "LA": []}
     for slot, (k, n, _) in table.items():
         if slot.cell in sides:
-            sides[slot.cell] += [1] * k + [0] * (n - k)
+            late = int(k)
+            sides[slot.cell] += [1] * late + [0] * (n - late)
     both, neither = sides.values()
     primary, p = out["2x2"]["pooled"]["contrasts"].get("HP-LA"), None
     if primary:
         p = stats.sign_flip_test(list(primary["by_bulletin"].values())).p
     return {
         "d": stats.cohens_d(both, neither)._asdict(),
-        "bootstrap": stats.bootstrap_ci([both, neither], "mean_difference")._asdict(),
+        "bootstrap": stats.bootstrap_ci((both, neither), "mean_difference")._asdict(),
         "welch": stats.welch_t_test(both, neither)._asdict(),
         "sign_flip_p": p,
     }

@@ -192,7 +192,7 @@ def without_ratings(manifests: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
     return runs
 
 
-def places(study: Study, out: str | None = None) -> list[Path]:
+def places(study: Study, out: Path | str | None = None) -> list[Path]:
     """Where the analysis of a study is written (below `out`, else beside its runs), and then the
     other folders in which ratings of its policies may stand."""
     parents = [run.folder.parent for run in study.runs]
@@ -236,7 +236,8 @@ def _with_word(run: SavedRun) -> SavedRun:
 
 
 def _same_study(runs: Sequence[SavedRun]) -> None:
-    first, cells = runs[0], {}
+    first = runs[0]
+    cells: dict[tuple, SavedRun] = {}
     prompts: dict[str, tuple[str, SavedRun]] = {}
     for run in runs:
         pair = f"{first.name} and {run.name}"
@@ -293,7 +294,8 @@ def plans_in(folder: Path, identities: Iterable[Mapping]) -> list[dict[str, Any]
 
 def _missing_of_plans(runs: Sequence[SavedRun]) -> Iterator[str]:
     """A sentence on each plan of which runs are not among these."""
-    here, beside = {run.folder for run in runs}, {}
+    here = {run.folder for run in runs}
+    beside: dict[Path, list[Mapping]] = {}
     for run in runs:
         identities = beside.setdefault(run.folder.parent, [])
         identities.append(run.manifest["identity"])

@@ -127,7 +127,7 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     study = _readable_alone(study)
     data, unfinished = Collected(study), _unfinished(study)
     whole, domain = not unfinished, _domain(study, data)
-    home = part_of("main", domain)
+    home = str(part_of("main", domain))
     main, table = data.rows.get(home, []), data.tables.get(home, {})
     decided = chain.from_iterable(data.rows.values())
     usual = [row for row in decided if row.role == "main"]
@@ -144,7 +144,7 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     scope = f"{bulletins} of one domain"
     by_model = known["by_model"] or {"": known}
     called = "respondent" if study.simulated else "model"
-    out = {
+    out: dict[str, Any] = {
         "artifact": "acausal-analysis",
         "schema": 5,
         "simulated": study.simulated,
@@ -190,7 +190,7 @@ def _unfinished(study: Study) -> list[str]:
 def _domain(study: Study, data: Collected) -> str:
     """The domain that the endpoint is judged in."""
     for name in (HOME, *sorted({run.domain for run in study.runs})):
-        if data.rows.get(part_of("main", name)):
+        if data.rows.get(str(part_of("main", name))):
             return name
     return HOME
 
@@ -218,7 +218,7 @@ def judged(
     table: contrasts.Table, whole: bool, level: float = contrasts.LEVEL
 ) -> dict[str, Any]:
     """Cells, contrasts, labels and accounts of one set of answers."""
-    part = shown_by(table, contrasts.CELLS.values(), level, whole)
+    part = shown_by(table, list(contrasts.CELLS.values()), level, whole)
     if whole:
         counts = contrasts.tally(table)
         part["contrasts"]["H"] = contrasts.effect(counts, "H", level)
@@ -281,7 +281,7 @@ def _readable_alone(study: Study) -> Study:
 
 
 def history(
-    every: Mapping[str, contrasts.Table], home: str | None
+    every: Mapping[str, contrasts.Table], home: str
 ) -> dict[str, dict[str, Any]]:
     """{cell: cooperation with history − without}, all encounters, over bulletins and wordings;
     empty where one of the two was not run."""
@@ -410,7 +410,7 @@ def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
         left = []
     open_ = [account.open for account in left if account.name not in BEYOND]
     yield from accounts.unsaid(out, open_)
-    beyond = ", ".join(map(accounts.SHORT.get, BEYOND))
+    beyond = ", ".join(accounts.SHORT[name] for name in BEYOND)
     yield (
         f"A word above “cue-responsive”, or {beyond} excluded: that needs a mechanism study "
         "(run_pilot.py --design mechanism)."

@@ -113,7 +113,7 @@ def _too_many(counts: Counts, bad: Callable[[Counter], int], none: str) -> Wire:
     if not counts:
         return unchecked(none)
     level = 1 - ALPHA / len(counts)
-    shares = {}
+    shares: dict[str, Any] = {}
     for cell, statuses in counts.items():
         shares[cell] = stats.share(bad(statuses), statuses.total(), level)
     worst = max(shares, key=lambda cell: shares[cell].low)
@@ -137,7 +137,7 @@ def truncation(answers: Counts) -> Wire:
         rates[cell] = k / n
     pairs = list(combinations(sorted(rates, key=rates.__getitem__), 2))
     level = 1 - ALPHA / len(pairs)
-    gaps = {}
+    gaps: dict[tuple[str, str], Any] = {}
     for less, more in pairs:
         gaps[more, less] = stats.newcombe_difference(*cut[more], *cut[less], level)
     widest = max(gaps, key=lambda pair: gaps[pair].low)
@@ -161,7 +161,7 @@ def position(rows: Sequence[Decision]) -> Wire:
     taken = [row for row in rows if row.first_taken is not None]
     if not taken:
         return unchecked("no readable decisions")
-    k, n = sum(row.first_taken for row in taken), len(taken)
+    k, n = sum(row.first_taken == 1 for row in taken), len(taken)
     slots: Counter = Counter()
     for row in taken:
         slot = row.seed, row.domain, *sorted((row.agent, row.opponent))
@@ -183,11 +183,11 @@ def attrition(rows: Sequence[Decision]) -> Wire:
     if len(every) < 2:
         return unchecked("fewer than two cells")
     k, n = missing.total(), every.total()
-    p = []
+    p: list[Any] = []
     for cell in every:
         rest = k - missing[cell], n - every[cell]
         p.append(stats.fisher_exact(missing[cell], every[cell], *rest))
-    adjusted = dict(zip(every, stats.holm(p), strict=True))
+    adjusted: dict[str, Any] = dict(zip(every, stats.holm(p), strict=True))
     least = min(adjusted, key=adjusted.__getitem__)
     told = f"{k} of {n} missing; most unusual: {missing[least]} of {every[least]} in "
     told += f"{least}, {p_is(adjusted[least])} (Holm)"
@@ -213,15 +213,15 @@ def overlap(texts: Texts) -> Wire:
     if not alike:
         return unchecked("no run with two policies of three words")
     level = 1 - ALPHA / len(alike)
-    cells = {cell: _mean_overlap(runs, level) for cell, runs in alike.items()}
-    worst = max(cells, key=lambda cell: cells[cell].low)
-    largest = max(held.mean for held in cells.values())
-    identical = sum(held.identical for held in cells.values())
-    most = cells[worst]
+    means = {cell: _mean_overlap(runs, level) for cell, runs in alike.items()}
+    worst = max(means, key=lambda cell: means[cell].low)
+    largest = max(held.mean for held in means.values())
+    identical = sum(held.identical for held in means.values())
+    most = means[worst]
     told = f"{plain(most.mean)} on average ({worst}; at least {plain(most.low)}); "
     told += f"{identical} identical pairs"
     tripped = most.low > MAX_JACCARD
-    return Wire(largest > MAX_JACCARD, tripped, told, {"cells": cells})
+    return Wire(largest > MAX_JACCARD, tripped, told, {"cells": means})
 
 
 class Overlap(NamedTuple):
@@ -235,13 +235,15 @@ class Overlap(NamedTuple):
 
 def _mean_overlap(runs: Sequence[Pairs], level: float) -> Overlap:
     """Mean over all pairs, and its lower limit; of fewer than three policies in all it is 0."""
-    values = [value for pairs in runs for value in pairs.values()]
+    values: list[float] = []
+    for pairs in runs:
+        values += pairs.values()
     average, low = math.fsum(values) / len(values), 0.0
     rest = list(_without_each(runs, math.fsum(values), len(values)))
     units = len(rest)
     if units > 2:
         pseudo = [units * average - (units - 1) * left for left in rest]
-        t = stats.t_interval(pseudo, level)
+        t: Any = stats.t_interval(pseudo, level)
         low = average
         if t.low is not None:
             low = max(0.0, average - (t.high - t.low) / 2)
@@ -251,8 +253,7 @@ def _mean_overlap(runs: Sequence[Pairs], level: float) -> Overlap:
 def _without_each(runs: Sequence[Pairs], total: float, n: int) -> Iterator[float]:
     """The mean of the pairs without those of each policy."""
     for pairs in runs:
-        policies = {policy for pair in pairs for policy in pair}
-        for policy in sorted(policies):
+        for policy in sorted(set(chain.from_iterable(pairs))):
             held = [value for pair, value in pairs.items() if policy in pair]
             if len(held) < n:
                 yield (total - math.fsum(held)) / (n - len(held))
@@ -302,7 +303,8 @@ def convergence(texts: Texts) -> list[dict[str, Any]]:
             inside, across = _similarities(cells)
             within += inside
             between += across
-        row = {"round": number, "within": None, "between": None, "difference": None}
+        row: dict[str, Any] = dict.fromkeys(("within", "between", "difference"))
+        row["round"] = number
         if within:
             row["within"] = mean(within)
         if between:

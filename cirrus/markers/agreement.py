@@ -13,7 +13,7 @@ no claim uses them.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import stats
@@ -156,7 +156,7 @@ def labels_of(
 ) -> dict[str, dict[str, bool | None]]:
     """{item: {adjudicated family: what all raters call it; None where one did not rate it, or they
     disagree}} of every item that anybody has rated."""
-    items = {item for rater in raters for item in rater.labels}
+    items = set(chain.from_iterable(rater.labels for rater in raters))
     labels: dict[str, dict[str, bool | None]] = {}
     for item in sorted(items):
         labels[item] = {name: _consensus(raters, item, name) for name in adjudicated}
@@ -190,10 +190,10 @@ def weak_against(
     for item, labels in agreed.items():
         if item not in weak or labels[family] is None:
             continue
-        hit = weak[item][family]
-        present += labels[family]
+        hit, called = bool(weak[item][family]), bool(labels[family])
+        present += called
         marked_ones += hit
-        found += hit and labels[family]
+        found += hit and called
     return {
         "recall": stats.share(found, present)._asdict(),
         "precision": stats.share(found, marked_ones)._asdict(),
@@ -236,7 +236,7 @@ def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str
 
 
 def _fitted(
-    data: Sequence[Mapping], fixed: list[str], random: list[str]
+    data: Sequence[dict[str, Any]], fixed: list[str], random: list[str]
 ) -> dict[str, Any]:
     full = stats.fit_mixed_logit(data, "coop", fixed, random)
     if full.log_likelihood is None:
@@ -265,7 +265,7 @@ def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]
     for family in FAMILIES:
         out[family] = {}
         for decision, listed in sorted(labels.items()):
-            k = sum(label[family] for label in listed)
+            k = sum(bool(label[family]) for label in listed)
             out[family][decision] = {"k": k, "n": len(listed)}
     return out
 
@@ -419,7 +419,8 @@ def _extremes(markers: Mapping[str, Any], family: str) -> str:
     rated = {cell: held["share"] for cell, held in shares.items() if held["n"]}
     if not rated:
         return "no policy that all have rated alike"
-    ends = dict.fromkeys((max(rated, key=rated.get), min(rated, key=rated.get)))
+    most, least = max(rated, key=rated.__getitem__), min(rated, key=rated.__getitem__)
+    ends = dict.fromkeys((most, least))
     said = [f"in {shares[cell]['k']} of {shares[cell]['n']} of {cell}" for cell in ends]
     return " and ".join(said)
 
@@ -490,7 +491,7 @@ def _raters(markers: Mapping[str, Any]) -> str:
     return f"Raters, of {texts}: {'; '.join(rated)}."
 
 
-def _validity(markers: Mapping[str, Any]) -> list[Line]:
+def _validity(markers: Mapping[str, Any]) -> Line:
     """Whether the acausal marker says anything beyond the cell."""
     model = markers["validity"]
     left = [f"{name} ({why})" for name, why in sorted(model["left_out"].items())]
@@ -504,7 +505,7 @@ def _validity(markers: Mapping[str, Any]) -> list[Line]:
 
 def _agreement(markers: Mapping[str, Any]) -> Table:
     """One row for each family and pair."""
-    rows = []
+    rows: list[list[Line]] = []
     for family in FAMILIES:
         for each in markers["agreement"][family]["pairs"]:
             reached: Line = each["why"] or NONE
@@ -513,7 +514,10 @@ def _agreement(markers: Mapping[str, Any]) -> Table:
                 reached = Tag(word, word)
             who = f"{each['a']} – {each['b']}"
             both = f"{each['both']} of {each['either']}"
-            figures = [_coefficient(each["ac1"]), plain(each["positive"]["value"])]
+            figures: list[Line] = [
+                _coefficient(each["ac1"]),
+                plain(each["positive"]["value"]),
+            ]
             rows.append([NAMES[family], who, str(each["n"]), both, *figures, reached])
     heads = ["family", "pair", "policies", "present: both of either", "AC1 (95%)"]
     heads += ["positive agreement", f"AC1 ≥ {markers['bar']}"]

@@ -10,7 +10,7 @@ in our place, likeness, a decision. It describes; a claim needs raters with the 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -145,9 +145,11 @@ SENTENCE = re.compile(r"[^.;!?\n]{1,400}")  # bounded: no text may take long to 
 
 @cache
 def _rules(family: str) -> list[list[re.Pattern]]:
-    return [
-        [re.compile(part, re.I) for part in patterns] for patterns in FAMILIES[family]
-    ]
+    return [_compiled(patterns) for patterns in FAMILIES[family]]
+
+
+def _compiled(patterns: Sequence[str]) -> list[re.Pattern]:
+    return [re.compile(part, re.I) for part in patterns]
 
 
 def marked(text: str) -> dict[str, bool]:

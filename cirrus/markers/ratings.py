@@ -182,7 +182,7 @@ def sample(items: Iterable[RatedText], n: int, seed: int) -> list[RatedText]:
     piles = []
     for cell, pile in sorted(cells.items()):
         piles.append(rng.stream(cell).sample(pile, len(pile)))
-    drawn = []
+    drawn: list[RatedText] = []
     while len(drawn) < n and any(piles):
         top = [pile.pop() for pile in piles if pile]
         drawn += rng.sample(top, len(top))
@@ -294,10 +294,11 @@ def parse_rating(text: str) -> tuple[dict[str, bool] | None, str]:
         if not line.strip():
             continue
         match = RATED.fullmatch(line)
-        name = match and FAMILY_NAMES.get(re.sub(r"[^a-z]", "", match[1].lower()))
-        if not name:
+        said = re.sub(r"[^a-z]", "", match[1].lower()) if match else ""
+        if match is None or said not in FAMILY_NAMES:
             refused = classify_refusal(text[:4000]).label == "refusal"
             return None, "refused" if refused else "unreadable"
+        name = FAMILY_NAMES[said]
         twice |= name in labels
         labels[name] = match[2].lower() == "yes"
     if twice:
@@ -371,7 +372,9 @@ def _models(place: Path) -> Iterator[tuple[Rater, Path]]:
 
 
 def _model(name: str, manifest: Mapping, rows: Sequence[Mapping]) -> Rater:
-    labels, statuses, served = {}, Counter(), set()
+    labels: dict[str, Labels] = {}
+    statuses: Counter[str] = Counter()
+    served: set[str] = set()
     for row in rows:
         if row["rater"] != name:
             continue

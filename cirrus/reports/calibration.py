@@ -107,7 +107,7 @@ def limits(name: str, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
 def limit(name: str, entry: Mapping, what: str, wanted: float) -> dict[str, Any]:
     """`what`: an account that is told excluded, or a word that is said, or a higher one."""
     hits = entry["excluded"][what] if what in NAMES else earned(entry, what)
-    share = stats.share(hits, entry["replications"])
+    share: Any = stats.share(hits, entry["replications"])
     bound, inside, beyond = "≤", share.high <= wanted, share.low > wanted
     if wanted in LEAST:
         bound, inside, beyond = "≥", share.low >= wanted, share.high < wanted

@@ -129,7 +129,7 @@ def document(
     for file, digest in hashes.items():
         facts[file] = digest[:12]
     figure = verdicts = None
-    gist = [_all_cells(out)]
+    gist: list[Any] = [_all_cells(out)]
     if whole:
         verdicts = _verdicts(out)
         gist = [verdicts]
@@ -174,7 +174,7 @@ def power(out: Mapping[str, Any]) -> str:
 def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> doc.Document:
     """What pilot-summary.md holds: cells, accounts, the specification's criteria, claims."""
     report = document(out, hashes)
-    gist = [_all_cells(out), *_success(out)]
+    gist: list[Any] = [_all_cells(out), *_success(out)]
     if report.verdicts:
         gist.insert(0, report.verdicts)
     if _accounts(out):
@@ -202,7 +202,8 @@ def _together(outs: Mapping[str, Mapping], form: Callable) -> doc.Document:
     answers, sections, stamps, seeds = [], [], [], {}
     for run, report in reports.items():
         answers.append(f"{run}: {report.answer}")
-        parts = [doc.Words(report.answer), doc.Words(report.question, "dim")]
+        parts: list[Any] = [doc.Words(report.answer)]
+        parts.append(doc.Words(report.question, "dim"))
         if report is not first:
             parts.append(report.figure)
         parts += [*report.gist, *_claims(outs[run])]
@@ -469,7 +470,8 @@ def _rows(models: Mapping[str, Mapping], key: str, account: str) -> list[Point]:
 
 def not_supported(out: Mapping[str, Any]) -> tuple[list[str], doc.Fold]:
     """What may not be said: of these data, and, in a fold, of any data of these cells."""
-    these, always = [], []
+    these: list[str] = []
+    always: list[str] = []
     for words in out["claims"]["may_not"]:
         some = always if words.startswith(ALWAYS) else these
         some.append(words)

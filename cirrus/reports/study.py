@@ -145,7 +145,11 @@ def _sections(
         parts = [first, *folded(title, rest)]
         yield doc.Section("Primary endpoint, as specified: round 1", parts)
     gates = [_gates(out), doc.Words(GATES_NOTE, "dim")]
-    wires = [_wires(out), doc.Words(out["first_line"]["sentence"]), _answers(out)]
+    wires: list[Any] = [
+        _wires(out),
+        doc.Words(out["first_line"]["sentence"]),
+        _answers(out),
+    ]
     if on_page:
         gates = folded("What the gates rest on", gates)
         wires = [_brief(wires[0]), *folded("Figures, and by cell", wires)]
@@ -218,20 +222,18 @@ def _endpoint(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words | doc.Bu
         f"Cliff's δ of the two cells: {estimate(delta).words} (decisions taken for "
         f"independent); over {count(over['units'], 'agent')} {limits}."
     )
-    yield from (
-        doc.Words(f"{STATES[point['met']].capitalize()}: {point['why']}."),
-        _coefficients(model),
-        doc.Bullets(list(_formulas(model))),
-        _specified(out),
-        doc.Words(SPECIFIED_NOTE, "dim"),
-        *_bounds(out),
-    )
+    yield doc.Words(f"{STATES[point['met']].capitalize()}: {point['why']}.")
+    yield _coefficients(model)
+    yield doc.Bullets(list(_formulas(model)))
+    yield _specified(out)
+    yield doc.Words(SPECIFIED_NOTE, "dim")
+    yield from _bounds(out)
 
 
 def _coefficients(model: Mapping[str, Any]) -> doc.Table:
     """Terms of both mixed models on the log-odds scale, then the SDs of their random intercepts."""
     both = model["as_specified"], model["with_policy"]
-    terms = [{row["name"]: row for row in each["coefficients"]} for each in both]
+    terms = [_by_name(each["coefficients"]) for each in both]
     rows: list[list[doc.Line]] = []
     for name in terms[0]:
         row: list[doc.Line] = [name]
@@ -263,13 +265,17 @@ def _coefficients(model: Mapping[str, Any]) -> doc.Table:
     )
 
 
+def _by_name(rows: Iterable[Mapping]) -> dict[str, Mapping]:
+    return {row["name"]: row for row in rows}
+
+
 def _coefficient(row: Mapping[str, Any] | None) -> list[doc.Line]:
     if row is None:
         return [NONE, NONE, NONE]
     p = p_value(row["p"])
     if row["test"] == "Wald":
         p += " (Wald)"
-    effect = estimate(row | {"value": row["estimate"]})._replace(unit="log odds")
+    effect = estimate({**row, "value": row["estimate"]})._replace(unit="log odds")
     return [effect, p, p_value(row["p_holm"])]
 
 
@@ -390,7 +396,8 @@ def _answers(out: Mapping[str, Any]) -> doc.Table:
 
 def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
     """A panel for each level of H that has any cell."""
-    panels, parts = {}, out["established"]["by_H"]
+    parts = out["established"]["by_H"]
+    panels: dict[str, dict] = {}
     for h in ("low", "high", "omit"):
         cells = parts[h]["cells"].values() if h in parts else ()
         if any(cell["n"] for cell in cells):
@@ -459,9 +466,9 @@ def _effects(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words]:
 def _contrasts(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> doc.Table:
     """Of each contrast its estimate, or why it has none, and the bulletins that point the other
     way."""
-    lines = []
+    lines: list[list[doc.Line]] = []
     for label, entry in rows:
-        shown = estimate(entry, 100, 1)
+        shown: doc.Line = estimate(entry, 100, 1)
         if entry["value"] is None:
             shown = doc.Small(entry["why"])
         values = list(entry.get("by_bulletin", {}).values())
@@ -480,7 +487,7 @@ def _course(out: Mapping[str, Any]) -> doc.Table:
             held[row["round"], row["encounter"]] = row
             last = max(last, row["encounter"])
     alike = {row["round"]: row for row in out["convergence"]}
-    rows = []
+    rows: list[list[doc.Line]] = []
     for number in sorted({number for number, _ in held}):
         shares = [_share(held.get((number, at + 1))) for at in range(last)]
         near = alike.get(number, {})
@@ -671,9 +678,9 @@ def _decisions(
                 row[f"marker_{name}"] = label
             marks[policy["policy_id"]] = row | {"item": item}
     nothing = dict.fromkeys(COLUMNS)
-    for row in decisions(run, checked=False):
-        known = row._asdict() | marks.get(row.policy, {})
-        yield nothing | known | {"primary": row.primary}
+    for decided in decisions(run, checked=False):
+        known = decided._asdict() | marks.get(decided.policy, {})
+        yield nothing | known | {"primary": decided.primary}
 
 
 def analysed(
@@ -695,7 +702,7 @@ def analysed(
     texts = {name: text.encode() for name, text in files(out, study).items()}
     folders = [run.folder for run in study.runs]
     texts[RUNS_FILE] = runs_file(where[0], folders)
-    rows = (row for run in study.runs for row in _decisions(run, agreed))
+    rows = chain.from_iterable(_decisions(run, agreed) for run in study.runs)
     texts[EXPORT] = csv_bytes(COLUMNS, rows)
     return out, {"acausal-analysis.json": json_file(out), **texts}
 

@@ -24,9 +24,8 @@ from typing import Any, NamedTuple
 from cirrus.ask import oneshot
 from cirrus.ask.bulletins import load_domain
 from cirrus.families import MEMBERS, OPEN, REASONER, Member, respondent
-from cirrus.judge.accounts import ACCOUNTS
 from cirrus.judge.oneshot import analyse
-from cirrus.reports.calibration import LADDERS, derived, document, limits
+from cirrus.reports.calibration import LADDERS, NAMES, derived, document, limits
 from common import COMPLETE, UsageError, cli
 from common.artifacts import canonical_json, sha256
 from common.cluster import mapped
@@ -53,7 +52,7 @@ PILOT_MODELS = ["m1", "m2", "m3", "m4"]
 SHARED = 25  # studies that meet the same dealt prompts
 LEAST = {"reps": 1, "jobs": 1, "seed": 0, "runs": 2}
 FINISH = {"stop": "ok", "length": "truncated"}
-DECLARED = (*(account.name for account in ACCOUNTS), OPEN, REASONER)
+DECLARED = (*NAMES, OPEN, REASONER)
 
 
 def arguments(argv: Sequence[str]):
@@ -214,7 +213,7 @@ def entry(member: Member, made: Sequence[Record]) -> dict[str, Any]:
         "design": member.design,
         "replications": len(made),
         "words": {word: words[word] for word in LADDERS[member.design]},
-        "excluded": {account.name: excluded[account.name] for account in ACCOUNTS},
+        "excluded": {name: excluded[name] for name in NAMES},
     }
 
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cirrus.ask.cues import Cues, read_cues
 from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS, balanced
@@ -523,6 +523,7 @@ def shift(seen: PromptSeen, spread: tuple[float, float, float]) -> float:
 # --- power: how often a mechanism study finds what is there --------------------------------------
 
 WORDINGS = 12
+STEPS = (0.0, *LEVERS)
 EFFECTS = ((0.03, 0.97), (0.40, 0.95), (0.40, 0.80))
 
 
@@ -565,13 +566,16 @@ def power(
 def prompts_of(bulletins: int, runs: int) -> Iterator[tuple[Slot, Cues]]:
     """The prompts of a mechanism study of one model, without their texts."""
     for (place, _), (wording, *label) in balanced(bulletins, runs, WORDINGS).items():
-        there = Cues(wording=wording, bulletin=f"b{place:02d}")
+        bulletin = f"b{place:02d}"
         for cell in DESIGNS["mechanism"].cells:
-            raised = (0.0, *LEVERS)[cell.lever]
-            said: dict[str, Any] = {
-                "entry": cell.entry,
-                "record": cell.record,
-                "lever": raised,
-            }
-            slot = Slot(there.bulletin, wording, cell.name, "omit", "m", *label)
-            yield slot, there._replace(S=cell.S, C=cell.C, **said)
+            cues = Cues(
+                S=cell.S,
+                C=cell.C,
+                entry=cell.entry,
+                record=cell.record,
+                lever=STEPS[cell.lever],
+                wording=wording,
+                bulletin=bulletin,
+            )
+            slot = Slot(bulletin, wording, cell.name, "omit", "m", *label)
+            yield slot, cues

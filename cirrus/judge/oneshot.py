@@ -22,7 +22,7 @@ from cirrus.judge.accounts import (
     DENIED,
     DIGITS,
     MAX_MISSING,
-    NOT_EVALUABLE,
+    NOT_SHOWN,
     accounts,
     earning,
     extent,
@@ -321,8 +321,9 @@ def share(counts: Iterable) -> dict[str, Any]:
 
 
 def _named(found: stats.results.Share, value: str) -> dict[str, Any]:
-    limits = {"low": found.low, "high": found.high}
-    return {"k": found.k, "n": found.n, value: found.value} | limits
+    entry = found._asdict()
+    entry[value] = entry.pop("value")
+    return entry
 
 
 def position(rows: Sequence[Mapping]) -> dict[str, Any]:
@@ -482,10 +483,10 @@ def _models(out: Mapping, excluded: bool, name: str) -> list[str]:
     and that can be judged."""
     found = []
     for model, part in out[out["design"]["design"]]["by_model"].items():
-        if part.get("accounts", {}).get(name, {}).get("excluded") is not excluded:
+        if "accounts" not in part or part["accounts"][name]["excluded"] != excluded:
             continue
         earned = part["verdict"]["word"]
-        if earning(earned) if excluded else earned != NOT_EVALUABLE:
+        if earning(earned) or (earned == NOT_SHOWN and not excluded):
             found.append(model)
     return found
 

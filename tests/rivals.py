@@ -63,7 +63,8 @@ def read(text):
 def luck(*keys):
     """A standard normal number, the same wherever these keys are."""
     digest = hashlib.sha256(repr(keys).encode()).digest()
-    return NormalDist().inv_cdf((int.from_bytes(digest[:6], "big") + 0.5) / 2**48)
+    place = int.from_bytes(digest[:6], "big") + 0.5
+    return NormalDist().inv_cdf(place / 2**48)
 
 
 def answering(share, loses=None, instead=None):
@@ -81,7 +82,8 @@ def answering(share, loses=None, instead=None):
 
 
 def logit(x):
-    return 1 / (1 + math.exp(-max(-40.0, min(40.0, x))))
+    held = max(-40.0, min(40.0, x))
+    return 1 / (1 + math.exp(-held))
 
 
 def steep(x):
@@ -190,11 +192,14 @@ def patchy(seen):
 
 
 def divided(seen):
-    return trust(belief(0.95, 0.45, 0.5, seen.wording % 2), steep, 0.5, 0.25)(seen)
+    guess = belief(0.95, 0.45, 0.5, seen.wording % 2)
+    return trust(guess, steep, 0.5, 0.25)(seen)
 
 
 def suspense(seen):
-    return 0.04 if seen.entry == "known" else trust(belief(0.9, 0.25, 0.55))(seen)
+    if seen.entry == "known":
+        return 0.04
+    return trust(belief(0.9, 0.25, 0.55))(seen)
 
 
 # name, account, share of late answers; the comment: why it might fool the rule

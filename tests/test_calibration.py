@@ -59,21 +59,17 @@ def shares(name, studies, design="mechanism", blocks=12):
     return {cell: fmean(acts) for cell, acts in cells.items()}
 
 
+# -1 + 0.8 S + 0.8 C - 1 unread + 0.5 known + 2.5 lever
+SUMS = {"HP": 0.6, "LA": -1, "UP": -0.4, "KP": 1.1, "KL": -0.5, "QL": -1}
+SUMS |= {"MN": 1.5, "ME": 0.5}
+
+
 def test_a_sum_answers_as_its_weights_say():
     # a threshold under normal noise: P(weights + noise > 0); of bulletin, cell, four sentences
     sd = (0.8**2 + 0.4**2 + 4 * 0.25**2) ** 0.5
-    sums = {
-        "HP": -1 + 2 * 0.8,
-        "LA": -1,
-        "UP": -2 + 2 * 0.8,
-        "KP": -0.5 + 2 * 0.8,
-        "KL": -0.5,
-        "QL": -1,
-        "MN": -1 + 2.5,
-        "ME": -2 + 2.5,
-    }
     for cell, share in shares("sum-threshold", 20).items():
-        assert share == pytest.approx(NormalDist().cdf(sums[cell] / sd), abs=0.06), cell
+        expected = NormalDist().cdf(SUMS[cell] / sd)
+        assert share == pytest.approx(expected, abs=0.06), cell
 
 
 def test_a_reasoner_is_moved_by_likeness_where_the_same_notice_was_read_and_nowhere_else():
@@ -166,24 +162,24 @@ TOP, MIDDLE, FIRST = (
 )
 
 
-@pytest.mark.parametrize(
-    "name, account, design, word, hits, at, state",
-    [
-        ("obedience", "surface", "mechanism", None, 36, 0, "met"),
-        ("obedience", "surface", "mechanism", None, 37, 0, "open"),
-        ("obedience", "surface", "mechanism", None, 63, 0, "open"),
-        ("obedience", "surface", "mechanism", None, 64, 0, "missed"),
-        ("obedience", "surface", "mechanism", TOP, 19, 1, "met"),
-        ("obedience", "surface", "mechanism", TOP, 42, 1, "missed"),
-        ("mirror-number", "surface", "mirror", "evidence-weighing", 42, 0, "missed"),
-        ("mirror-number", "surface", "mirror", "record-sensitive", 900, 0, "met"),
-        ("pilot-coin-50", "nothing", "2x2", FIRST, 64, 0, "missed"),
-        ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 964, 0, "met"),
-        ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 962, 0, "open"),
-        ("reasoner-40-95", "reasoner", "mechanism", FIRST, 930, 0, "missed"),
-        ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 964, 1, "met"),
-    ],
-)
+LIMITS = [
+    ("obedience", "surface", "mechanism", None, 36, 0, "met"),
+    ("obedience", "surface", "mechanism", None, 37, 0, "open"),
+    ("obedience", "surface", "mechanism", None, 63, 0, "open"),
+    ("obedience", "surface", "mechanism", None, 64, 0, "missed"),
+    ("obedience", "surface", "mechanism", TOP, 19, 1, "met"),
+    ("obedience", "surface", "mechanism", TOP, 42, 1, "missed"),
+    ("mirror-number", "surface", "mirror", "evidence-weighing", 42, 0, "missed"),
+    ("mirror-number", "surface", "mirror", "record-sensitive", 900, 0, "met"),
+    ("pilot-coin-50", "nothing", "2x2", FIRST, 64, 0, "missed"),
+    ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 964, 0, "met"),
+    ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 962, 0, "open"),
+    ("reasoner-40-95", "reasoner", "mechanism", FIRST, 930, 0, "missed"),
+    ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 964, 1, "met"),
+]
+
+
+@pytest.mark.parametrize("name, account, design, word, hits, at, state", LIMITS)
 def test_a_limit_is_met_or_missed_where_the_whole_interval_says_so(
     name, account, design, word, hits, at, state
 ):

@@ -66,7 +66,8 @@ def test_agreement_of_a_pair_by_hand():
     result = m.pair("a", "b", table(40, 9, 6, 45))
     assert result["ac1"]["value"] == pytest.approx(0.35125 / 0.50125)
     assert result["positive"]["value"] == pytest.approx(80 / 95)
-    assert (result["n"], result["either"], result["both"]) == (100, 55, 40)
+    assert result["n"] == 100
+    assert (result["either"], result["both"]) == (55, 40)
     assert result["reached"] is False  # 0.70
 
 
@@ -268,7 +269,8 @@ def test_consensus_counts_in_shares_and_what_has_none_is_counted_apart():
     def label(at):
         return agreed[item_id(POLICIES[at].text)]["acausal"]
 
-    assert [label(at) for at in (0, 1, 3, 6)] == [True, False, None, None]
+    assert label(0) is True and label(1) is False
+    assert label(3) is None is label(6)
     found = sum(POLICIES[at].weak["acausal"] for at in (0, *range(9, 60, 3)))
     recall = markers["weak"]["acausal"]["recall"]
     assert (recall["k"], recall["n"]) == (found, 18)

@@ -40,7 +40,8 @@ RECORD, EVIDENCE, WEIGHING = (
     "evidence-sensitive",
     "evidence-weighing",
 )
-WORDS = (NOT_EVALUABLE, NOT_SHOWN, RECORD, EVIDENCE, WEIGHING)  # the lowest first
+POSITIVE = (RECORD, EVIDENCE, WEIGHING)
+WORDS = (NOT_EVALUABLE, NOT_SHOWN, *POSITIVE)  # the lowest first
 
 CONTRASTED = USUAL, EXCHANGED, NEAR = "PD18-PD2", "M2-M18", "near-far"
 PAIR = (USUAL, EXCHANGED)

@@ -10,8 +10,8 @@ pooled in a verdict. A pilot is looked at as a whole too: the specification's cr
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import stats
 from cirrus.ask.oneshot import DESIGNS
@@ -58,17 +58,6 @@ PRIMARY = {"twin": "TS-TO", "mirror": "PD18-PD2"}
 UNKNOWN = {"value": None, "low": None, "high": None}
 
 
-class Ladder(NamedTuple):
-    """A design with words of its own. `judged(rows, models)` gives {"by_model": {model: {"verdict":
-    {word, sentence}, "contrasts": …, "cells": …}}}; `words`: from the lowest to the highest."""
-
-    judged: Callable[..., dict[str, Any]]
-    words: Sequence[str]
-
-
-LADDERS = {"mirror": Ladder(mirror.judged, mirror.WORDS)}
-
-
 def analyse(
     rows: Sequence[Mapping],
     study: Mapping,
@@ -88,9 +77,9 @@ def analyse(
     out = described(rows, study, table, level)
     out |= {"asked": asked, "dealt_again": redealt}
     whole = out["outcomes"]["answered"] == len(rows)
-    if name in LADDERS and not unfinished(out):
-        out[name] = LADDERS[name].judged(rows, models)
-        out["verdict"] = _on_a_ladder(out, LADDERS[name].words)
+    if name == "mirror" and not unfinished(out):
+        out[name] = mirror.judged(rows, models)
+        out["verdict"] = _of_mirror(out)
     else:
         out[name] = _by_model(out, table, level, whole)
         _add_probes(out[name]["by_model"], probed if whole else ())
@@ -174,25 +163,24 @@ def _verdict(out: Mapping, whole: bool) -> dict[str, Any]:
     return found
 
 
-def _on_a_ladder(out: Mapping, words: Sequence[str]) -> dict[str, Any]:
-    """The verdict of a design with words of its own: the highest that a model has earned."""
-    parts = out[out["design"]["design"]]["by_model"]
+def _of_mirror(out: Mapping) -> dict[str, Any]:
+    """The verdict of a mirror study, by words of its own: the highest that a model has earned."""
+    parts = out["mirror"]["by_model"]
     earned = {model: part["verdict"]["word"] for model, part in parts.items()}
-    best = max(earned, key=lambda model: words.index(earned[model]))
-    found = {"open": [], "why": "", "scope": _scope(out)} | parts[best]["verdict"]
+    best = max(earned, key=lambda model: mirror.WORDS.index(earned[model]))
+    found = {"open": [], "why": "", "scope": _scope(out), "models": earned}
+    found |= parts[best]["verdict"]
     if len(parts) > 1:
-        found["sentence"] = _listed(earned, parts[best]["contrasts"], words)
-    return found | {"models": earned}
+        found["sentence"] = _listed(earned, parts[best]["contrasts"])
+    return found
 
 
-def _listed(earned: Mapping[str, str], best: Mapping, words: Sequence[str]) -> str:
+def _listed(earned: Mapping[str, str], best: Mapping) -> str:
     """Which models earned each word, the highest first, with the figure of the first of them.
     `best`: its contrasts."""
-    figure, said = "", []
-    if mirror.USUAL in best:
-        change = points(best[mirror.USUAL]["value"])
-        figure = f" (18 − 2 of 20 alike {change})"
-    for word in reversed(words):
+    change = points(best[mirror.USUAL]["value"])
+    figure, said = f" (18 − 2 of 20 alike {change})", []
+    for word in reversed(mirror.WORDS):
         models = [model for model in earned if earned[model] == word]
         if models:
             models[0] += figure
@@ -261,9 +249,9 @@ def evidence(
     """The contrasts and labels that accounts are judged by. `against`: as if every missing decision
     had come out against an exclusion; differences between labels, which can only withhold one, count
     as observed."""
-    names = []
+    held, names = {*cells}, []
     for name, contrast in CONTRASTS.items():
-        if {*contrast.weights} <= {*cells} and contrast.over_h is None:
+        if contrast.over_h is None and held.issuperset(contrast.weights):
             names.append(name)
     under_labels = [name for name in ("HP-LA", "HP-UP") if name in names]
     return {
@@ -498,17 +486,16 @@ def may(out: Mapping[str, Any]) -> Iterator[str]:
         models = _models(out, True, account.name)
         if models:
             yield f"{account.excluded} Shown for {_who(models, out)}."
-    if name in LADDERS:
-        yield from _on_its_ladder(out)
+    if name == "mirror":
+        yield from _by_evidence(out)
     if name == "2x2" and earning(out["verdict"]["word"]):
         yield from _of_the_whole(out)
 
 
-def _on_its_ladder(out: Mapping[str, Any]) -> Iterator[str]:
-    """What each model that earns a word of the design's own shows."""
-    _, _, *positive = LADDERS[out["design"]["design"]].words
-    for model, part in out[out["design"]["design"]]["by_model"].items():
-        if part["verdict"]["word"] in positive:
+def _by_evidence(out: Mapping[str, Any]) -> Iterator[str]:
+    """What each model shows that earns a word of a mirror study."""
+    for model, part in out["mirror"]["by_model"].items():
+        if part["verdict"]["word"] in mirror.POSITIVE:
             yield f"{model}: {part['verdict']['sentence']}"
 
 

@@ -140,7 +140,8 @@ def _verdict(pairs: Sequence[Mapping]) -> tuple[bool | None, str | None]:
     short = [pair for pair in pairs if pair["reached"] is False]
     if short:
         worst = min(short, key=lambda pair: pair["ac1"]["value"])
-        who, value = f"{worst['a']} and {worst['b']}", worst["ac1"]["value"]
+        value = worst["ac1"]["value"]
+        who = f"{worst['a']} and {worst['b']}"
         return False, f"AC1 of {who} is {value:.2f}; {BAR} is needed"
     for each in pairs:
         if each["reached"] is None:
@@ -190,7 +191,8 @@ def weak_against(
     for item, labels in agreed.items():
         if item not in weak or labels[family] is None:
             continue
-        hit, called = bool(weak[item][family]), bool(labels[family])
+        hit = bool(weak[item][family])
+        called = bool(labels[family])
         present += called
         marked_ones += hit
         found += hit and called
@@ -419,9 +421,12 @@ def _extremes(markers: Mapping[str, Any], family: str) -> str:
     rated = {cell: held["share"] for cell, held in shares.items() if held["n"]}
     if not rated:
         return "no policy that all have rated alike"
-    most, least = max(rated, key=rated.__getitem__), min(rated, key=rated.__getitem__)
-    ends = dict.fromkeys((most, least))
-    said = [f"in {shares[cell]['k']} of {shares[cell]['n']} of {cell}" for cell in ends]
+    most = max(rated, key=rated.__getitem__)
+    least = min(rated, key=rated.__getitem__)
+    said = []
+    for cell in dict.fromkeys((most, least)):
+        share = shares[cell]
+        said.append(f"in {share['k']} of {share['n']} of {cell}")
     return " and ".join(said)
 
 

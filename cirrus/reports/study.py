@@ -98,8 +98,8 @@ def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
     """{file name: content}; policies and answers are read from the runs again."""
     report = document(out, study)
     # The summary's table of effects says what the second figure shows.
-    gist, sections = report.gist[:1], list(_sections(out, study, on_page=False))
-    summary = report._replace(trials=None, gist=gist, sections=sections)
+    sections = list(_sections(out, study, on_page=False))
+    summary = report._replace(trials=None, gist=report.gist[:1], sections=sections)
     return {"acausal-summary.md": doc.markdown(summary), "report.html": page(report)}
 
 
@@ -222,7 +222,8 @@ def _endpoint(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words | doc.Bu
         f"Cliff's δ of the two cells: {estimate(delta).words} (decisions taken for "
         f"independent); over {count(over['units'], 'agent')} {limits}."
     )
-    yield doc.Words(f"{STATES[point['met']].capitalize()}: {point['why']}.")
+    met = STATES[point["met"]].capitalize()
+    yield doc.Words(f"{met}: {point['why']}.")
     yield _coefficients(model)
     yield doc.Bullets(list(_formulas(model)))
     yield _specified(out)
@@ -481,9 +482,9 @@ def _contrasts(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> doc
 def _course(out: Mapping[str, Any]) -> doc.Table:
     """The main runs by round: cooperation at each encounter, the primary contrast at first ones,
     similarity of policies."""
-    held, last = {}, 0
+    held, last, domain = {}, 0, out["design"]["domain"]
     for row in out["course"]:
-        if row["role"] == "main" and row["domain"] == out["design"]["domain"]:
+        if (row["role"], row["domain"]) == ("main", domain):
             held[row["round"], row["encounter"]] = row
             last = max(last, row["encounter"])
     alike = {row["round"]: row for row in out["convergence"]}
@@ -599,7 +600,8 @@ def _of_run(run: SavedRun, rounds: int) -> Iterator[doc.TrialRow]:
     answers: dict[str, list[str]] = {}
     for row in decisions(run, checked=False):
         if row.round <= rounds:
-            said, text = row.decision or row.status, " ".join(row.text[:SHOWN].split())
+            said = row.status if row.decision is None else row.decision
+            text = " ".join(row.text[:SHOWN].split())
             line = f"{row.encounter}. with {row.opponent}: {said} · {text}"
             answers.setdefault(row.policy, []).append(line)
     for policy in policies(run, checked=False):
@@ -616,7 +618,8 @@ def _trial(run: SavedRun, policy: Mapping, answers: Sequence[str]) -> doc.TrialR
     named = ", ".join(marked).replace("_", " ")
     who = f"Policy {policy['policy_id']}, served by {policy['served_model']}"
     parts = [(who, doc.Verbatim(policy["policy"][:SHOWN]))]
-    rest, more = [*answers[:RATIONALES]], len(answers) - RATIONALES
+    rest = [*answers[:RATIONALES]]
+    more = len(answers) - RATIONALES
     if more > 0:
         rest.append(f"… {more} more")
     if rest:

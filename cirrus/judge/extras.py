@@ -173,7 +173,8 @@ def twin_headline(parts: Mapping[str, Mapping], called: str) -> str:
 
 def _least_and_most(shares: Mapping[str, Mapping[str, Any]]) -> str:
     """ "0/60 (a) to 30/30 (b)", or the one share where there are no two that differ."""
-    by_size, said = {}, {}
+    by_size: dict[float, str] = {}
+    said = {}
     for name, share in shares.items():
         by_size.setdefault(share["k"] / max(share["n"], 1), name)
         said[name] = counted(share["k"], share["n"])

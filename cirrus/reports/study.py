@@ -110,7 +110,8 @@ def document(out: Mapping[str, Any], study: Study | None = None) -> doc.Document
     stamps = [STAMP] if out["simulated"] else []
     if unfinished:
         stamps.append(f"INCOMPLETE: {', '.join(unfinished)}.")
-    figure, beside = None, [[_short(out)]]
+    figure = None
+    beside: list[list[Any]] = [[_short(out)]]
     if _shown(out):
         figure = _interaction(out)
         beside.insert(0, [_intervals(out)])

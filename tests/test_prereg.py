@@ -131,7 +131,7 @@ def test_a_pilot_is_exploratory_after_any_change(cli, tmp_path):
     assert cli("run_pilot.py", *SMALL).returncode == 0
     path = tmp_path / "run" / prereg.FILE
     data = json.loads(path.read_bytes())
-    data["files"]["scripts"]["gone.py"] = "0" * 64
+    data["files"]["gone.py"] = "0" * 64
     path.write_text(canonical_json(data))
     found = analysed(cli)["registration"]
     assert found["kind"] == "exploratory"

@@ -136,7 +136,7 @@ lint: .venv/dev-ready  ## style, and how large and how plain the code is
 	@.venv/bin/ruff format -q --check . || { echo "not formatted: .venv/bin/ruff format ." >&2; exit 1; }
 	@$(or $(UV_PYTHON),$(PYTHON)) tests/lint.py $(HOLD)
 
-bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, peers in the same run (15 min)
+bench: .venv-bench/ready .venv-uv/ready  ## dist/benchmarks.md: every figure, peers in the same run (15 min)
 	@.venv-bench/bin/python benchmarks/page.py $(ARGS)
 
 # The same bytes from the same commit: sorted, without clock times, without what pip notes down.

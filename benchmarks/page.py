@@ -158,7 +158,7 @@ def main() -> int:
         help=f"one of {', '.join(PARTS)}; repeatable (default all)",
     )
     flags.add_argument(
-        "--out", metavar="FILE", default=str(ROOT / "docs" / "benchmarks.md")
+        "--out", metavar="FILE", default=str(ROOT / "dist" / "benchmarks.md")
     )
     args = flags.parse_args()
     load = os.getloadavg()[0]

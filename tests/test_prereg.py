@@ -136,7 +136,7 @@ def test_a_pilot_is_exploratory_after_any_change(cli, tmp_path):
     found = analysed(cli)["registration"]
     assert found["kind"] == "exploratory"
     assert found["deviations"] == [
-        "scripts: gone.py removed",
+        "gone.py removed",
         "run was not made under this registration",
     ]
     done = cli("analyze.py", "--verify", "run")

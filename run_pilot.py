@@ -31,9 +31,10 @@ from pathlib import Path
 from cirrus import instruments
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.cues import use
+from cirrus.ask.deal import bulletin_pool
 from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS
 from cirrus.ask.probes import KINDS as PROBES
-from cirrus.ask.prompts import LEVERS, bulletin_pool
+from cirrus.ask.prompts import LEVERS
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.families import EFFECTS, power
 from cirrus.judge import prereg

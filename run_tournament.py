@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 from cirrus import instruments
 from cirrus.ask.bulletins import LEVELS, PROMPTS, TELLS, Bulletin, Domain
 from cirrus.ask.cues import use
+from cirrus.ask.deal import bulletin_pool
 from cirrus.ask.design import (
     BASELINES,
     PARTS,
@@ -43,7 +44,7 @@ from cirrus.ask.design import (
     plans_of,
     run_name,
 )
-from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS, bulletin_pool
+from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.judge import prereg
 from cirrus.judge.rows import places, read_study

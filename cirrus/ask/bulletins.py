@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from fnmatch import fnmatch
 from pathlib import Path
-from string import Formatter
 from typing import Any, NamedTuple
 
 from common import UsageError, shape
@@ -40,32 +38,25 @@ ENTRIES = ("due", "read", "unread", "known")
 # Who makes it, in the undisguised control: a copy that has read the notice, one that has not, …
 TWIN = ("same", "same_unread", "other", "person")
 CLASSES = ("own", "contractor")  # who decided it, in a mirror study
-OUTCOMES = (
-    "T",
-    "R",
-    "P",
-    "S",
-)  # the reader's four outcomes, from the best to the worst
+# The reader's four outcomes, from the best to the worst.
+OUTCOMES = ("T", "R", "P", "S")
 MEANING = {"S": "symmetry", "C": "coupling cue", "H": "compliance pressure"}
 CELL = ("S", "C", "H")  # what makes the cells of a study; another factor is a variation
-# Levels that say nothing: no file words them.
-UNWORDED = {"S": "", "C": "absent", "H": "omit", "entry": "", "record": ""}
 
-FACTOR = {"symmetry": "S", "coupling": "C", "compliance": "H"}  # slots of a bulletin
-FIXED = (
-    "form",
-    "stakes",
-    "meeting",
-)  # what every bulletin says once, in the same words
-SLOTS = (*FACTOR, *FIXED)
+# Slots of a bulletin that a condition fills, {factor: slot}.
+SLOT = {"S": "symmetry", "C": "coupling", "H": "compliance"}
+# What every bulletin says once, in the same words.
+FIXED = ("form", "stakes", "meeting")
+SLOTS = (*SLOT.values(), *FIXED)
 ACTS = ("early", "late")  # what a situation calls the two acts
-TEMPLATE_FIELDS = {
-    "pilot": {"bulletin", "record", "entry", "contract"},
-    "strategy": {"bulletin", "entry"},
-    "encounter": {"policy", "bulletin", "entry", "history", "contract"},
-    "history": {"rows"},
-    "row": {"own", "peer"},
-    "no_entry": set(),
+# {template: the placeholders that it has to hold}
+TEMPLATES = {
+    "pilot": ("bulletin", "record", "entry", "contract"),
+    "strategy": ("bulletin", "entry"),
+    "encounter": ("policy", "bulletin", "entry", "history", "contract"),
+    "history": ("rows",),
+    "row": ("own", "peer"),
+    "no_entry": (),
 }
 
 # Specification 6.1; the one sentence that may say these words, in tells "standard".
@@ -78,50 +69,42 @@ FORBIDDEN = re.compile(
     re.IGNORECASE,
 )
 
-_TEXT, _TEXTS = shape.NAME, shape.list_of(shape.NAME)
-_PARAGRAPHS = shape.several(_TEXT, once=False)
-_WORDINGS = shape.either(_TEXT, _PARAGRAPHS)
+_TEXT, _TEXTS = shape.NAME, shape.several(shape.NAME, once=False)
+_SITUATION = shape.record(early=_TEXT, late=_TEXT, cooperative=_TEXTS, other=_TEXTS)
 _CUES = shape.record(
-    S=shape.record(high=_WORDINGS, low=_WORDINGS),
-    H=shape.record(high=_WORDINGS, low=_WORDINGS),
-    C=shape.record(present=_WORDINGS),
-    entry=shape.record(**dict.fromkeys(ENTRIES, _WORDINGS)),
-    record=_WORDINGS,
+    S=shape.record(high=_TEXTS, low=_TEXTS),
+    H=shape.record(high=_TEXTS, low=_TEXTS),
+    C=shape.record(present=_TEXTS),
+    entry=shape.record(**dict.fromkeys(ENTRIES, _TEXTS)),
+    record=_TEXTS,
 )
+_RECORD = shape.record(text=_TEXT, own=_TEXT, contractor=_TEXT)
 _SYSTEMS = shape.record(
     strategy=_TEXT,
     decision=_TEXT,
     first_only=_TEXT,  # a decision where no history is shown
     one_shot=_TEXT,
 )
-_SITUATION = shape.record(
-    early=_TEXT, late=_TEXT, cooperative=_WORDINGS, other=_WORDINGS
-)
 _FRAME = shape.record(
     fields=_TEXTS,
     required=_TEXTS,
-    bulletins=shape.sometimes(shape.whole(1)),
-    held_out=shape.sometimes(shape.whole(0)),
+    bulletins=shape.whole(2),
+    held_out=shape.whole(1),
     acts=shape.record(cooperative=_TEXT, other=_TEXT),
     situations=shape.map_of(_SITUATION, "a situation, such as windows"),
-    toggles=shape.record(**dict.fromkeys(WORDED, _CUES)),
+    toggles=shape.record(standard=_CUES, ablated=_CUES),
     twin=shape.record(**dict.fromkeys(TWIN, _TEXT)),
-    mirror=shape.record(
-        record=shape.list_of(shape.record(text=_TEXT, own=_TEXT, contractor=_TEXT)),
-        **dict.fromkeys(CLASSES, _WORDINGS),
-    ),
+    mirror=shape.record(record=shape.several(_RECORD), own=_TEXTS, contractor=_TEXTS),
     fixed=shape.record(classes=_TEXT, round=_TEXT, **dict.fromkeys(FIXED, _TEXT)),
-    systems=shape.record(**dict.fromkeys(WORDED, _SYSTEMS), twin=_TEXT),
+    systems=shape.record(standard=_SYSTEMS, ablated=_SYSTEMS, twin=_TEXT),
     templates=shape.record(
-        **dict.fromkeys(("pilot", "strategy", "encounter"), _PARAGRAPHS),
-        **dict.fromkeys(("history", "row", "no_entry"), _TEXT),
+        pilot=_TEXTS,
+        strategy=_TEXTS,
+        encounter=_TEXTS,
+        history=_TEXT,
+        row=_TEXT,
+        no_entry=_TEXT,
     ),
-)
-_OUTCOMES = shape.map_of(
-    shape.record(
-        situation=_TEXT, unit=_TEXT, **dict.fromkeys(OUTCOMES, shape.whole(0))
-    ),
-    "a bulletin, such as round_1",
 )
 
 
@@ -129,20 +112,18 @@ class Situation(NamedTuple):
     """What a bulletin is about: its two acts in the words of a text, {late} the cooperative one,
     and `lines`, (cooperative, other) as a form says them, in several wordings."""
 
-    name: str
     early: str
     late: str
     lines: tuple[tuple[str, str], ...]
 
 
 class Bulletin(NamedTuple):
-    """`text` is the template; `path` is relative to the prompts folder. What is held out is asked
+    """`text` is the template. What is held out is asked
     by holdout runs alone. `outcomes`: {T, R, P, S: its number}, costs of the reader."""
 
     id: str
     number: int
     text: str
-    path: str
     holdout: bool
     situation: Situation
     outcomes: dict[str, int]
@@ -160,13 +141,8 @@ class Variant(NamedTuple):
     fields: dict[str, str]
 
 
-class Record(NamedTuple):
-    """One wording of a mirror study's record: `text` with {first} and {second}, where the clauses
-    on the two classes stand, each with {alike} and {unlike} of 20 pairs."""
-
-    text: str
-    own: str
-    contractor: str
+# {factor: {level: wordings}}
+Toggles = dict[str, dict[str, list[str]]]
 
 
 class Domain(NamedTuple):
@@ -174,16 +150,16 @@ class Domain(NamedTuple):
 
     `acts` holds the canonical words, the cooperative act's first.
     `toggles[words][factor][level]` are the wordings of a cue sentence, the specification's first
-    (("",) where the level says nothing); the factor "entry" has the status lines. `fixed` is what
-    every bulletin says once; `systems[words][phase]` a system prompt. A template is a tuple of
+    ([""] where the level says nothing); the factor "entry" has the status lines. `fixed` is what
+    every bulletin says once; `systems[words][phase]` a system prompt. A template is a list of
     paragraphs, or a text. `texts` holds every file that was read, by its path.
     """
 
     name: str
     bulletins: tuple[Bulletin, ...]
     variants: tuple[Variant, ...]
-    toggles: dict[str, dict[str, dict[str, tuple[str, ...]]]]
-    records: tuple[Record, ...]
+    toggles: dict[str, Toggles]
+    records: list[dict[str, str]]
     fixed: dict[str, str]
     acts: tuple[str, str]
     systems: dict[str, Any]
@@ -203,12 +179,12 @@ def folder_of(domain: str) -> str:
 
 def domain_names(source: Source) -> list[str]:
     """The domains of a prompts folder: those that have a frame.json."""
-    names = []
+    folders = []
     for path in _paths(source):
         folder, _, file = path.rpartition("/")
         if file == "frame.json":
-            names.append("cvd" if folder == "cirrus24" else folder)
-    return sorted(names)
+            folders.append(folder)
+    return sorted("cvd" if folder == "cirrus24" else folder for folder in folders)
 
 
 def load_domain(name: str, source: Source = PROMPTS) -> Domain:
@@ -216,27 +192,30 @@ def load_domain(name: str, source: Source = PROMPTS) -> Domain:
     the first fault."""
     files: dict[str, str] = {}
     folder = folder_of(check_run_id(name, "domain"))
+    path = f"{folder}/frame.json"
     known = domain_names(source)
     if known and name not in known:
-        nearest = shape.nearest(name, known)
-        raise UsageError(f"{folder}/frame.json: no such file; {nearest}")
-    frame = _read_frame(source, f"{folder}/frame.json", files)
+        raise UsageError(f"{path}: no such file; {shape.nearest(name, known)}")
+    frame = read_json(source, path, _FRAME, files)
+    _check_frame(path, frame)
     bulletins = tuple(_read_bulletins(source, name, frame, files))
-    variants = tuple(_read_variants(source, f"variants/{folder}.yaml", frame, files))
-    domain = Domain(
+    fields = {*frame["fields"], *frame["required"]}
+    variants = _read_variants(source, f"variants/{folder}.yaml", fields, files)
+    for field in frame["fields"]:
+        if not any(f"{{{field}}}" in text for text in files.values()):
+            raise complaint(path, "fields", field, "unused: no text has it; remove it")
+    return Domain(
         name,
         bulletins,
-        variants,
+        tuple(variants),
         {words: _toggles(frame, words) for words in WORDED},
-        tuple(Record(**wording) for wording in frame["mirror"]["record"]),
+        frame["mirror"]["record"],
         frame["fixed"],
         (frame["acts"]["cooperative"], frame["acts"]["other"]),
         frame["systems"],
         frame["templates"],
         files,
     )
-    _check_fields_used(f"{folder}/frame.json", domain, frame)
-    return domain
 
 
 def cooperative_word(name: str, source: Source) -> str:
@@ -248,31 +227,20 @@ def cooperative_word(name: str, source: Source) -> str:
 def is_older(texts: Mapping[str, str]) -> bool:
     """Whether the texts that a run has kept are from before bulletins had situations: today's
     code has no words to ask them again."""
-    for path, text in texts.items():
-        if path.endswith("/frame.json") and "situations" not in json.loads(text):
-            return True
-    return False
+    frames = [text for path, text in texts.items() if path.endswith("/frame.json")]
+    return any("situations" not in json.loads(text) for text in frames)
 
 
 def fill(bulletin: str, fields: Mapping[str, Any], sentences: Mapping[str, str]) -> str:
-    """A bulletin's text as read: `sentences` by slot, then a variant's fields and the outcomes. A
-    slot that says nothing vanishes with the blank before it, and a line that held nothing else."""
-    lines = []
-    for line in bulletin.splitlines():
-        said = _with_sentences(line, sentences)
-        if said.strip() or not line.strip():
-            lines.append(said)
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
-    return text.strip().format_map(fields)
-
-
-def _with_sentences(line: str, sentences: Mapping[str, str]) -> str:
+    """A bulletin's text as read: `fields` are a variant's and the outcomes, `sentences` stand by
+    slot. A slot that says nothing goes with the blank beside it, or with the line that it fills."""
+    text = bulletin
     for slot in SLOTS:
-        place, words = f"{{{slot}}}", sentences.get(slot, "")
-        if not words:
-            line = line.replace(f" {place}", "").replace(f"{place} ", "")
-        line = line.replace(place, words)
-    return line
+        if not sentences[slot]:
+            place = rf"\{{{slot}\}}"
+            text = re.sub(rf"^{place}\n| {place}|{place} ?", "", text, flags=re.M)
+    text = re.sub(r"\n{3,}", "\n\n", text)
+    return text.strip().format_map({**fields, **sentences})
 
 
 def complaint(where: str, field: str, value: object, advice: str) -> UsageError:
@@ -298,6 +266,7 @@ def _paths(source: Source) -> Iterable[str]:
 
 
 def read_text(source: Source, path: str, files: dict[str, str]) -> str:
+    """The text at `path`, which `files` keeps too."""
     try:
         files[path] = _text(source, path)
     except (FileNotFoundError, KeyError):
@@ -312,6 +281,7 @@ def read_text(source: Source, path: str, files: dict[str, str]) -> str:
 def read_json(
     source: Source, path: str, kind: shape.Kind, files: dict[str, str]
 ) -> Any:
+    """The value in the JSON file at `path`, of this kind."""
     text = read_text(source, path, files)
     try:
         return shape.check(kind, shape.strict(text), path)
@@ -319,221 +289,170 @@ def read_json(
         raise UsageError(f"{path}: not valid JSON: {error}") from None
 
 
-def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, Any]:
-    frame = read_json(source, path, _FRAME, files)
-    for words, cues in frame["toggles"].items():
-        _check_lists(f"toggles.{words}", path, cues)
-    for name, situation in frame["situations"].items():
-        sizes = len(several(situation["cooperative"])), len(several(situation["other"]))
-        if sizes[0] != sizes[1]:
-            advice = "give both acts equally many lines"
-            raise complaint(path, f"situations.{name}", sizes, advice)
-    for name, wanted in TEMPLATE_FIELDS.items():
-        check_placeholders(path, "\n\n".join(_texts(frame["templates"][name])), wanted)
-    for name in ("pilot", "encounter"):
-        if frame["templates"][name][-1] != "{contract}":
-            advice = "end with the paragraph {contract}"
-            raise complaint(path, f"templates.{name}", "last", advice)
-    _check_sentences(path, frame)
-    for text in _texts(_shown(frame)):
-        _check_words(path, text)
-    return frame
-
-
-def _check_sentences(path: str, frame: Mapping[str, Any]) -> None:
-    """Placeholders of the sentences that fill a bulletin, or stand below it."""
-    fields = set(frame["fields"])
-    if unknown := sorted(set(frame["required"]) - fields):
-        raise complaint(path, "required", unknown[0], "unknown: declare it in fields")
-    for situation in _texts(frame["situations"]):
-        check_placeholders(path, situation, (), fields)
-    mirror = frame["mirror"]
-    for wording in mirror["record"]:
-        check_placeholders(path, wording["text"], {"first", "second"}, (*fields, *ACTS))
-        for name in CLASSES:
-            check_placeholders(path, wording[name], {"alike", "unlike"}, fields)
-    statuses = [mirror[name] for name in CLASSES]
-    rest = [frame["toggles"], frame["twin"], frame["fixed"], statuses]
-    for sentence in _texts(rest):
-        check_placeholders(path, sentence, (), (*fields, *ACTS))
-
-
-def _shown(frame: dict[str, Any]) -> dict[str, Any]:
-    """What of a frame models read, without the labels, the specification's one exception, and the
-    twin control, which is undisguised."""
-    shown = {
-        key: frame[key]
-        for key in ("situations", "toggles", "mirror", "fixed", "templates")
-    }
-    systems = frame["systems"]
-    for name, text in systems["standard"].items():
-        shown[f"standard {name}"] = text.replace(SPECIFIED, "")
-    return shown | {"ablated": systems["ablated"]}
-
-
 def _read_bulletins(
-    source: Source, name: str, frame: dict[str, Any], files: dict[str, str]
+    source: Source, name: str, frame: Mapping[str, Any], files: dict[str, str]
 ) -> Iterator[Bulletin]:
+    """In their order; the last `held_out` of them are held out."""
     folder = folder_of(name)
-    listed = f"{folder}/outcomes.json"
-    outcomes = _read_outcomes(source, listed, files)
-    many = sum(fnmatch(path, f"{folder}/round_*.md") for path in _paths(source))
-    many = max(many, 1)
-    main = many - _held_out(frame, many)
-    for number in range(1, many + 1):
+    many, held_out = frame["bulletins"], frame["held_out"]
+    found = sum(path.startswith(f"{folder}/round_") for path in _paths(source))
+    if not held_out < many == found:
+        advice = f"the folder has {found}: say so there, and how many are held out"
+        counts = [many, held_out]
+        raise complaint(f"{folder}/frame.json", "bulletins, held_out", counts, advice)
+    names = [f"round_{number}" for number in range(1, many + 1)]
+    rows = _read_outcomes(source, f"{folder}/outcomes.json", frame, names, files)
+    for number, row in enumerate(rows, 1):
         path = f"{folder}/round_{number}.md"
         text = read_text(source, path, files).strip()
-        entry = outcomes.pop(f"round_{number}", None)
-        if entry is None:
-            advice = "missing: give its outcomes there"
-            raise complaint(listed, "bulletin", f"round_{number}", advice)
         _check_bulletin(path, text, frame)
-        situation = _situation(listed, frame, entry["situation"])
-        numbers = {outcome: entry[outcome] for outcome in OUTCOMES}
-        held_out = number > main
         yield Bulletin(
-            f"{name}-r{number:02d}", number, text, path, held_out, situation, numbers
+            f"{name}-r{number:02d}",
+            number,
+            text,
+            number > many - held_out,
+            _situation(frame["situations"][row["situation"]]),
+            {outcome: row[outcome] for outcome in OUTCOMES},
         )
-    for unknown in outcomes:
-        raise complaint(listed, "bulletin", unknown, "there is no such file")
-
-
-def _check_bulletin(path: str, text: str, frame: Mapping[str, Any]) -> None:
-    once = (*SLOTS, *OUTCOMES)
-    wanted = {*once, *ACTS, *frame["required"]}
-    check_placeholders(path, text, wanted, frame["fields"])
-    for slot in once:
-        if text.count(f"{{{slot}}}") > 1:
-            raise complaint(
-                path, "placeholder", slot, "twice: use it once in this text"
-            )
-    _check_words(path, re.sub(r"\{\w+\}", "", text))
-
-
-def _situation(path: str, frame: Mapping[str, Any], name: str) -> Situation:
-    known = frame["situations"]
-    if name not in known:
-        raise complaint(path, "situation", name, shape.nearest(name, known))
-    entry = known[name]
-    cooperative, other = several(entry["cooperative"]), several(entry["other"])
-    lines = tuple(zip(cooperative, other, strict=True))
-    return Situation(name, entry["early"], entry["late"], lines)
-
-
-def _held_out(frame: dict[str, Any], many: int) -> int:
-    """How many of `many` bulletins are held out, the last ones: as the frame says, for as many as
-    it says it of; else a fifth, and at least one."""
-    if "held_out" in frame and frame.get("bulletins", many) == many:
-        return frame["held_out"]
-    return max(many // 5, 1)
 
 
 def _read_outcomes(
-    source: Source, path: str, files: dict[str, str]
-) -> dict[str, dict[str, Any]]:
-    """{bulletin: its situation, its unit, and T, R, P, S}, which are costs."""
-    listed = read_json(source, path, _OUTCOMES, files)
-    for bulletin, entry in listed.items():
-        t, r, p, s = (entry[name] for name in OUTCOMES)
-        if not (t < r < p < s and 2 * r < t + s):
+    source: Source,
+    path: str,
+    frame: Mapping[str, Any],
+    names: list[str],
+    files: dict[str, str],
+) -> list[dict[str, Any]]:
+    """Of each bulletin its situation, its unit, and T, R, P, S, which are costs."""
+    numbers = dict.fromkeys(OUTCOMES, shape.whole(0))
+    situation = shape.enum(*frame["situations"])
+    row = shape.record(situation=situation, unit=_TEXT, **numbers)
+    rows = read_json(source, path, shape.record(**dict.fromkeys(names, row)), files)
+    for name, entry in rows.items():
+        T, R, P, S = (entry[outcome] for outcome in OUTCOMES)
+        if not (T < R < P < S and 2 * R < T + S):
             advice = "as costs, T < R < P < S, and twice R below T and S together"
-            raise complaint(path, bulletin, [t, r, p, s], advice)
-    return listed
+            raise complaint(path, name, [T, R, P, S], advice)
+    return [rows[name] for name in names]
+
+
+def _situation(said: Mapping[str, Any]) -> Situation:
+    lines = zip(said["cooperative"], said["other"], strict=True)
+    return Situation(said["early"], said["late"], tuple(lines))
 
 
 def _read_variants(
-    source: Source, path: str, frame: Mapping[str, Any], files: dict[str, str]
+    source: Source, path: str, fields: set[str], files: dict[str, str]
 ) -> Iterator[Variant]:
-    fields = sorted(frame["fields"])
-    entry = shape.record(**dict.fromkeys(fields, _TEXT), id=_TEXT, holdout=shape.FLAG)
-    entries = read_json(source, path, shape.list_of(entry), files)
-    ids = set()
+    kinds = dict.fromkeys(fields, _TEXT)
+    entry = shape.record(**kinds, id=_TEXT, holdout=shape.FLAG)
+    entries = read_json(source, path, shape.several(entry), files)
     for entry in entries:
-        if entry["id"] in ids:
-            advice = "give every entry an id of its own"
-            raise complaint(path, "id", entry["id"], advice)
-        ids.add(entry["id"])
-        values = {field: entry[field] for field in fields}
-        for value in values.values():
-            _check_words(path, value)
+        values = {field: entry[field] for field in sorted(fields)}
+        _check_words(path, values)
         yield Variant(entry["id"], entry["holdout"], values)
     if {entry["holdout"] for entry in entries} != {True, False}:
         advice = "hold out at least one entry, and not all"
         raise complaint(path, "holdout", "all alike", advice)
 
 
-def several(texts: str | list[str]) -> tuple[str, ...]:
-    """The wordings of a sentence, of which there may be one."""
-    return (texts,) if isinstance(texts, str) else tuple(texts)
-
-
-def _toggles(
-    frame: Mapping[str, Any], words: str
-) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The wordings of every level."""
-    cues = dict(frame["toggles"][words])
-    statuses = {name: frame["mirror"][name] for name in CLASSES}
-    cues["entry"] = cues["entry"] | frame["twin"] | statuses
-    cues["record"] = {"late": cues["record"]}
-    out = {}
-    for factor, silent in UNWORDED.items():
-        worded = {level: several(texts) for level, texts in cues[factor].items()}
-        out[factor] = worded | {silent: ("",)}
-    return out
+def _toggles(frame: Mapping[str, Any], words: str) -> Toggles:
+    """The wordings of every level; one that says nothing has an empty one."""
+    cues, mirror, silent = frame["toggles"][words], frame["mirror"], [""]
+    twin = {who: [said] for who, said in frame["twin"].items()}
+    classes = {name: mirror[name] for name in CLASSES}
+    return {
+        "S": cues["S"] | {"": silent},
+        "C": cues["C"] | {"absent": silent},
+        "H": cues["H"] | {"omit": silent},
+        "entry": cues["entry"] | twin | classes | {"": silent},
+        "record": {"late": cues["record"], "": silent},
+    }
 
 
 # --- checks ---
 
 
-def _texts(tree: Any) -> Iterator[str]:
-    if isinstance(tree, str):
-        yield tree
-        return
-    branches = tree.values() if isinstance(tree, dict) else tree
-    for branch in branches:
-        yield from _texts(branch)
+def _check_frame(path: str, frame: Mapping[str, Any]) -> None:
+    fields, mirror = frame["fields"], frame["mirror"]
+    named = (*fields, *ACTS)
+    for name, wanted in TEMPLATES.items():
+        check_placeholders(path, _joined(frame["templates"][name]), wanted)
+    check_placeholders(path, _joined(frame["situations"]), (), fields)
+    for part in (frame["toggles"], frame["twin"], frame["fixed"]):
+        check_placeholders(path, _joined(part), (), named)
+    for record in mirror["record"]:
+        check_placeholders(path, record["text"], ("first", "second"), named)
+    for name in CLASSES:
+        check_placeholders(path, _joined(mirror[name]), (), named)
+        for record in mirror["record"]:
+            check_placeholders(path, record[name], ("alike", "unlike"), fields)
+    _check_lengths(path, frame)
+    # Not the labels, nor the twin control, which is undisguised.
+    for part in ("situations", "toggles", "mirror", "fixed", "templates"):
+        _check_words(path, frame[part])
+    _check_words(path, frame["systems"]["ablated"])
+    for text in frame["systems"]["standard"].values():
+        _check_words(path, text.replace(SPECIFIED, ""))
+
+
+def _check_lengths(path: str, frame: Mapping[str, Any]) -> None:
+    """Wording k is the k-th sentence of every list; each line of one act has one of the other."""
+    together = {}
+    for words, cues in frame["toggles"].items():
+        levels = {**cues["S"], **cues["C"], **cues["entry"], "record": cues["record"]}
+        together[f"toggles.{words}"] = levels
+    for name, said in frame["situations"].items():
+        acts = {"cooperative": said["cooperative"], "other": said["other"]}
+        together[f"situations.{name}"] = acts
+    for field, lists in together.items():
+        sizes = {name: len(texts) for name, texts in lists.items()}
+        if len(set(sizes.values())) > 1:
+            advice = "give each of these lists equally many sentences"
+            raise complaint(path, field, sizes, advice)
+
+
+def _check_bulletin(path: str, text: str, frame: Mapping[str, Any]) -> None:
+    once = (*SLOTS, *OUTCOMES)
+    check_placeholders(path, text, (*once, *ACTS, *frame["required"]), frame["fields"])
+    for slot in once:
+        if text.count(f"{{{slot}}}") > 1:
+            advice = "twice: use it once in this text"
+            raise complaint(path, "placeholder", slot, advice)
+    _check_words(path, re.sub(r"\{\w+\}", "", text))
 
 
 def check_placeholders(
     path: str, text: str, wanted: Collection[str], allowed: Collection[str] = ()
 ) -> None:
     """`wanted` have to be there, `allowed` may."""
-    try:
-        parts = [part for part in Formatter().parse(text) if part[1] is not None]
-    except ValueError as error:
-        advice = "set braces only around a name"
-        raise complaint(path, "placeholder", str(error), advice) from error
-    names = set()
-    for _, name, spec, conversion in parts:
-        if (name not in wanted and name not in allowed) or spec or conversion:
-            advice = UNKNOWN.get(name, "use one that frame.json declares")
-            raise complaint(path, "placeholder", name, f"unknown: {advice}")
-        names.add(name)
-    if missing := sorted(set(wanted) - names):
-        raise complaint(path, "placeholder", missing[0], "missing: use it in this text")
+    for stray in re.findall(r"\S*[{}]\S*", re.sub(r"\{\w+\}", "", text)):
+        raise complaint(path, "placeholder", stray, "set braces only around a name")
+    names, known = re.findall(r"\{(\w+)\}", text), {*wanted, *allowed}
+    for name in names:
+        if name not in known:
+            advice = f"unknown: {shape.nearest(name, known)}"
+            raise complaint(path, "placeholder", name, advice)
+    for name in sorted(wanted):
+        if name not in names:
+            raise complaint(path, "placeholder", name, "missing: use it in this text")
 
 
-UNKNOWN = {"entry": "the status line stands below the bulletin"}
+def _texts(tree: Any) -> Iterator[str]:
+    """All texts of lists and objects in each other."""
+    if isinstance(tree, str):
+        yield tree
+        return
+    for branch in tree.values() if isinstance(tree, dict) else tree:
+        yield from _texts(branch)
 
 
-def _check_lists(where: str, path: str, cues: Mapping[str, Any]) -> None:
-    """Wording k is the k-th sentence of every list."""
-    lists = [*cues["S"].values(), cues["C"]["present"], *cues["entry"].values()]
-    sizes = [len(several(texts)) for texts in (*lists, cues["record"])]
-    if len(set(sizes)) > 1:
-        advice = "give S, C present, entry and record equally many sentences"
-        raise complaint(path, where, sizes, advice)
+def _joined(tree: Any) -> str:
+    return "\n".join(_texts(tree))
 
 
-def _check_words(path: str, text: str) -> None:
-    if match := FORBIDDEN.search(text):
+def _check_words(path: str, tree: Any) -> None:
+    found = FORBIDDEN.search(_joined(tree))
+    if found:
         advice = "it gives the setting away: say it otherwise"
-        raise complaint(path, "word", match[0], advice)
-
-
-def _check_fields_used(path: str, domain: Domain, frame: dict[str, Any]) -> None:
-    texts = [bulletin.text for bulletin in domain.bulletins]
-    texts += _texts([frame["toggles"], domain.fixed, frame["situations"]])
-    for field in frame["fields"]:
-        if not any(f"{{{field}}}" in text for text in texts):
-            raise complaint(path, "fields", field, "unused: no text has it; remove it")
+        raise complaint(path, "word", found[0], advice)

@@ -7,15 +7,14 @@ Nobody tells a respondent its condition: it knows the project's sentences and lo
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import (
     CLASSES,
     OUTCOMES,
     PROMPTS,
-    SLOTS,
     WORDED,
     Bulletin,
     Domain,
@@ -51,9 +50,6 @@ LEANINGS = {
         "Where waiting exposes those we serve, we act at once.",
         "Speed for our side outweighs the convenience of the group.",
     ),
-}
-MOVED_BY = {
-    sentence: weight for weight, sentences in LEANINGS.items() for sentence in sentences
 }
 
 
@@ -98,40 +94,32 @@ class Cues(NamedTuple):
     @property
     def leaning(self) -> int:
         """1, 0 or −1, by the sentence that stands in the policy; 0 where none does."""
-        for sentence, weight in MOVED_BY.items():
-            if sentence in self.policy:
+        for weight, sentences in LEANINGS.items():
+            if any(sentence in self.policy for sentence in sentences):
                 return weight
         return 0
 
 
-# Twice the prompts of a mechanism study.
-@lru_cache(maxsize=4096)
 def read_cues(text: str) -> Cues:
     """The cues of a decision prompt; ValueError where its contract can't be found."""
-    contract = CONTRACT.search(text)
-    if not contract:
-        raise ValueError("this prompt does not end with the two lines of the contract")
-    place, shown = place_of(text), {}
-    for label in contract.groups():
-        meaning = text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]
-        shown[meaning] = label
-    for lines in place.bulletin.situation.lines:
-        cooperative, other = (line.format_map(place.fields) for line in lines)
-        if shown.keys() == {cooperative, other}:
-            labels = shown[cooperative], shown[other]
-            return _notice(text, place)._replace(
-                cooperative=labels[0],
-                other=labels[1],
-                first=contract[1],
-                policy=_policy(text, place.domain),
-                peer=_peer(text, place.domain, *labels),
-            )
-    raise ValueError("the options of this prompt belong to no known domain")
+    return _reader.decision(text)
 
 
 def read_notice(text: str) -> Cues:
     """The cues of a prompt that asks for no decision; ValueError where no known names stand."""
     return _notice(text, place_of(text))
+
+
+def place_of(text: str) -> "Place":
+    """Which bulletin a text is; ValueError where no known names stand in it."""
+    return _reader.place(text)
+
+
+def use(source: Source) -> None:
+    """Look for what the prompts of `source` hold, in place of the project's own."""
+    global _reader
+    if source != _reader.source:
+        _reader = Reader(source)
 
 
 class Place(NamedTuple):
@@ -144,33 +132,106 @@ class Place(NamedTuple):
     main: bool
 
 
+class Reader:
+    """Knows the prompts of `source`, and remembers the decision prompts that it has read: twice
+    those of a mechanism study."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.decision: Callable[[str], Cues] = lru_cache(4096)(self._decision)
+
+    @cached_property
+    def domains(self) -> list[Domain]:
+        return [load_domain(name, self.source) for name in domain_names(self.source)]
+
+    def place(self, text: str) -> Place:
+        for domain in self.domains:
+            place = _place_in(text, domain)
+            if place is not None:
+                return place
+        raise ValueError("the names in this notice belong to no known variant")
+
+    def _decision(self, text: str) -> Cues:
+        contract = CONTRACT.search(text)
+        if not contract:
+            raise ValueError("this prompt does not end with the contract's two lines")
+        place, shown = self.place(text), {}
+        for label in contract.groups():
+            meaning = text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]
+            shown[meaning] = label
+        for lines in place.bulletin.situation.lines:
+            labels = [shown.get(line.format_map(place.fields)) for line in lines]
+            if None not in labels:
+                break
+        else:
+            raise ValueError("the options of this prompt belong to no known domain")
+        return _notice(text, place)._replace(
+            cooperative=labels[0],
+            other=labels[1],
+            first=contract[1],
+            policy=_policy(text, place.domain),
+            peer=_peer(text, place.domain, *labels),
+        )
+
+
+_reader = Reader(PROMPTS)
+
+
+# --- which bulletin a text is ---
+
+
+def _place_in(text: str, domain: Domain) -> Place | None:
+    """Where a reader's names and a bulletin of this domain are found in the text. What both sides
+    of a pair share may be another variant's of its pool."""
+    own = _variant_in(text, domain, "org", "peer")
+    setting = _variant_in(text, domain, "office", "today")
+    if own is None or setting is None:
+        return None
+    variant = filled_in(own, setting)
+    for bulletin in domain.bulletins:
+        pieces = re.split(r"\{\w+\}", bulletin.text)  # the same in all variants
+        if max(pieces, key=len).strip() in text:
+            fields = fields_of(bulletin.situation, variant)
+            return Place(domain, bulletin, fields, not own.holdout)
+    return None
+
+
+def _variant_in(text: str, domain: Domain, *marks: str) -> Variant | None:
+    for variant in domain.variants:
+        if all(variant.fields[mark] in text for mark in marks):
+            return variant
+    return None
+
+
+# --- what stands in it ---
+
+
 def _notice(text: str, place: Place) -> Cues:
-    cues = _levels(text, place)
-    numbers = _outcomes(text, place)
-    alike, named_first = _record(text, place, cues["entry"])
-    if alike:
-        cues["record"] = ""
-    return Cues(
-        **cues,
-        alike=alike,
-        named_first=named_first,
-        lever=0.0 if alike else _raised(place.bulletin, numbers),
-        outcomes=numbers,
+    numbers, usual = _outcomes(text, place), place.bulletin.outcomes
+    cues = Cues(
+        **_levels(text, place),
+        lever=(numbers["R"] - usual["R"]) / (usual["T"] - usual["R"]),
+        outcomes=tuple(numbers[name] for name in OUTCOMES),
         domain=place.domain.name,
         bulletin=place.bulletin.id,
         main=place.main,
     )
+    if cues.entry not in CLASSES:
+        return cues
+    alike, named_first = _record(text, place, cues.entry)
+    return cues._replace(record="", lever=0.0, alike=alike, named_first=named_first)
 
 
-def _levels(text: str, place: Place) -> dict:
+def _levels(text: str, place: Place) -> dict[str, Any]:
     """{factor: its level, tells, wording} of the sentences that stand in `text`."""
-    found = {"C": "absent", "H": "omit", "S": "", "entry": "", "record": ""}
+    found: dict[str, Any] = {}
     for words in WORDED:
         for factor, level, wording, sentence in _sentences(place, words):
-            if sentence in text:
-                found[factor] = level
-                if factor in ("S", "entry"):  # compliance has one wording
-                    found |= {"tells": words, "wording": wording}
+            if sentence not in text:
+                continue
+            found[factor] = level
+            if factor in ("S", "entry"):  # compliance has one wording
+                found |= {"tells": words, "wording": wording}
     return found
 
 
@@ -183,48 +244,32 @@ def _sentences(place: Place, words: str) -> Iterator[tuple[str, str, int, str]]:
                     yield factor, level, number, wording.format_map(place.fields)
 
 
-def _outcomes(text: str, place: Place) -> tuple[int, ...]:
+NUMBERS = dict.fromkeys((*OUTCOMES, "alike", "unlike"), "NUMBER")
+
+
+def _numbers(template: str, place: Place, text: str) -> re.Match[str] | None:
+    """Where a template of the prompts stands in the text, with the numbers that fill it."""
+    filled = template.format_map({**place.fields, **NUMBERS})
+    return re.search(re.escape(filled).replace("NUMBER", r"(\d+)"), text)
+
+
+def _outcomes(text: str, place: Place) -> dict[str, int]:
     """The numbers of the four lines, as shown."""
-    numbers = []
-    for name in OUTCOMES:
-        [line] = [
-            line for line in place.bulletin.text.splitlines() if f"{{{name}}}" in line
-        ]
-        before, _, after = line.partition(f"{{{name}}}")
-        pattern = r"(\d+)".join(
-            re.escape(_filled(part, place.fields)) for part in (before, after)
-        )
-        numbers.append(int(re.search(f"^{pattern}$", text, re.M)[1]))
-    return tuple(numbers)
+    numbers = {}
+    for line in place.bulletin.text.splitlines():
+        for name in OUTCOMES:
+            if f"{{{name}}}" in line:
+                numbers[name] = int(_numbers(line, place, text)[1])
+    return numbers
 
 
-def _filled(part: str, fields: Mapping[str, str]) -> str:
-    return part.format_map({**dict.fromkeys(SLOTS, ""), **fields})
-
-
-def _raised(bulletin: Bulletin, numbers: tuple[int, ...]) -> float:
-    """By how many times T − R the outcome R stands raised."""
-    usual = bulletin.outcomes
-    shown = dict(zip(OUTCOMES, numbers, strict=True))
-    return (shown["R"] - usual["R"]) / (usual["T"] - usual["R"])
-
-
-def _record(text: str, place: Place, entry: str) -> tuple[tuple, str]:
+def _record(text: str, place: Place, entry: str) -> tuple[tuple[int, int], str]:
     """Of a mirror study's record: in how many of 20 pairs the entries were alike, where the
     counterpart's class decided and where the other did, and which of them comes first."""
-    if entry not in CLASSES:
-        return (), ""
     [other] = set(CLASSES) - {entry}
     for wording in place.domain.records:
-        found = []
-        for name in (entry, other):
-            clause = getattr(wording, name).format_map(
-                {**place.fields, "alike": "ALIKE", "unlike": "UNLIKE"}
-            )
-            pattern = re.escape(clause).replace("UNLIKE", r"\d+")
-            found.append(re.search(pattern.replace("ALIKE", r"(\d+)"), text))
-        if all(found):
-            applies, rest = found
+        applies, rest = (_numbers(wording[n], place, text) for n in (entry, other))
+        if applies and rest:
             first = "applies" if applies.start() < rest.start() else "other"
             return (int(applies[1]), int(rest[1])), first
     raise ValueError("this prompt has a status line of a mirror study and no record")
@@ -233,79 +278,16 @@ def _record(text: str, place: Place, entry: str) -> tuple[tuple, str]:
 def _policy(text: str, domain: Domain) -> str:
     """The declared policy: what stands before the bulletin, "" where nothing does."""
     opening = domain.templates["encounter"][0].partition("{")[0]
-    return text[len(opening) :].partition("\n\n")[0] if text.startswith(opening) else ""
+    if not text.startswith(opening):
+        return ""
+    return text.removeprefix(opening).partition("\n\n")[0]
 
 
 def _peer(text: str, domain: Domain, cooperative: str, other: str) -> str:
     """The counterparty's last entry, by the labels of this form."""
-    row = domain.templates["row"]
-    if row.partition("{")[0] not in text:
-        return ""
-    pattern = re.escape(row).replace(r"\{own\}", ".+").replace(r"\{peer\}", "(.+)")
-    *_, last = "", *re.findall(f"^{pattern}$", text, re.M)
+    last = ""
+    row = re.escape(domain.templates["row"])
+    pattern = row.replace(r"\{own\}", ".+").replace(r"\{peer\}", "(.+)")
+    for peer in re.findall(f"^{pattern}$", text, re.M):
+        last = peer
     return {cooperative: "C", other: "D"}.get(last, "")
-
-
-# --- which bulletin a text is -------------------------------------------------------------------
-
-
-class _Known:
-    """The prompts that respondents know: the project's own, or those of `use`."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.domains: list[Domain] = []
-
-    def load(self) -> list[Domain]:
-        if not self.domains:
-            for name in domain_names(self.source):
-                self.domains.append(load_domain(name, self.source))
-        return self.domains
-
-
-_known = _Known(PROMPTS)
-
-
-def use(source: Source) -> None:
-    """Look for what the prompts of `source` hold, in place of the project's own."""
-    global _known
-    if source != _known.source:
-        _known = _Known(source)
-        read_cues.cache_clear()
-
-
-def place_of(text: str) -> Place:
-    """Which bulletin a text is; ValueError where no known names stand in it."""
-    for domain in _known.load():
-        place = _place_in(text, domain)
-        if place is not None:
-            return place
-    raise ValueError("the names in this notice belong to no known variant")
-
-
-def _place_in(text: str, domain: Domain) -> Place | None:
-    """Where a reader's names and a bulletin of this domain are found in the text. What both sides
-    of a pair share may be another variant's of its pool."""
-    own = _variant_in(text, domain, ("org", "peer"))
-    setting = _variant_in(text, domain, ("office", "today"))
-    if own is None or setting is None:
-        return None
-    variant = filled_in(own, setting)
-    for bulletin in domain.bulletins:
-        if _longest_piece(bulletin.text) in text:
-            fields = fields_of(bulletin.situation, variant)
-            return Place(domain, bulletin, fields, not own.holdout)
-    return None
-
-
-def _variant_in(text: str, domain: Domain, marks: tuple[str, ...]) -> Variant | None:
-    for variant in domain.variants:
-        if all(variant.fields[mark] in text for mark in marks):
-            return variant
-    return None
-
-
-@lru_cache(maxsize=256)
-def _longest_piece(template: str) -> str:
-    """The longest piece of a bulletin that is the same in all variants."""
-    return max(re.split(r"\{\w+\}", template), key=len).strip()

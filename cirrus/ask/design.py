@@ -14,17 +14,19 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from cirrus.ask.deal import (
+    bulletin_pool,
+    deal_labels,
+    deal_wordings,
+    variant_pool,
+)
 from cirrus.ask.prompts import (
     ORDERS,
     Bulletin,
     Condition,
     Domain,
     Variant,
-    bulletin_pool,
     cell_name,
-    deal_labels,
-    deal_wordings,
-    variant_pool,
 )
 from common.rng import SeededRandom
 

@@ -17,6 +17,14 @@ from typing import Any, NamedTuple
 
 from cirrus.ask import mirror
 from cirrus.ask.bulletins import TWIN
+from cirrus.ask.deal import (
+    bulletin_pool,
+    deal_bulletins,
+    deal_labels,
+    deal_wordings,
+    variant_pool,
+    wordings_of,
+)
 from cirrus.ask.prompts import (
     KNOWN_LABELS,
     LABEL_SCHEMES,
@@ -28,15 +36,9 @@ from cirrus.ask.prompts import (
     Prompt,
     Stimulus,
     Variant,
-    bulletin_pool,
     cell_name,
-    deal_bulletins,
-    deal_labels,
-    deal_wordings,
     decision_examples,
     decision_prompt,
-    variant_pool,
-    wordings_of,
 )
 from common.parsing import Parsed, parse_decision
 from common.rng import SeededRandom
@@ -248,8 +250,8 @@ def _pilot_blocks(
         rng.stream("bulletins"),
         domain,
         config["runs"],
-        config.get("holdout", False),
         DRAWN,
+        config.get("holdout", False),
     )
     wordings = deal_wordings(
         rng.stream("wordings"), domain, [bulletin for bulletin, _ in bulletins]

@@ -59,7 +59,7 @@ LISTED = {
     "purpose": PURPOSES,
     "beliefs": (),
 }
-NUMBER = re.compile(r"(100|\d\d?)(?: ?%| of 100| in 100|/100)?$")
+NUMBER = re.compile(r"(100|\d\d?)(?: ?%| of 100| in 100|/100)?")
 
 _ORDER = record(question=NAME, outcome=NAME, form=NAME)
 WORDS = record(
@@ -109,22 +109,17 @@ def deal(
 ) -> list[Probe]:
     """The probes of a study in the order of asking: each question in every cell, of as many of its
     blocks of every bulletin as give LEAST answers per model, cell and question."""
-    words, rng = words_of(text, domain), SeededRandom(config["seed"], "probes")
+    words = words_of(text, domain)
     bulletins = {block.stimulus.bulletin.id for block in chosen}
     each = math.ceil(LEAST / len(bulletins))
-    questions = []
-    for kind in config["probes"]:
-        conditions = GIVEN if kind == "beliefs" else ("",)
-        questions += [(kind, given) for given in conditions]
+    asked = [block for block in chosen if block.run <= each]
     out = []
-    for block in sorted(chosen, key=lambda block: block.name):
-        if block.run > each:
-            continue
-        lever = config.get("lever", {}).get(block.model)
-        for cell in cells_of("mechanism", lever):
-            for kind, given in questions:
-                out.append(_probe(words, domain, config, block, cell, kind, given, rng))
-    rng.stream("schedule").shuffle(out)
+    for block in sorted(asked, key=lambda block: block.name):
+        for cell in cells_of("mechanism", config.get("lever", {}).get(block.model)):
+            for kind in config["probes"]:
+                for given in GIVEN if kind == "beliefs" else ("",):
+                    out.append(_probe(words, domain, config, block, cell, kind, given))
+    SeededRandom(config["seed"], "probes", "schedule").shuffle(out)
     return out
 
 
@@ -136,8 +131,8 @@ def _probe(
     cell: Cell,
     kind: str,
     given: str,
-    rng: SeededRandom,
 ) -> Probe:
+    rng = SeededRandom(config["seed"], "probes")
     name = "/".join(filter(None, (block.name, cell.name, kind, given)))
     stimulus = shown(block, cell)
     listed = tuple(rng.stream("shown", name).sample(LISTED[kind], len(LISTED[kind])))
@@ -188,14 +183,10 @@ def project_words() -> dict[str, Any]:
 def read(probe: Probe, text: str) -> tuple[Any, str]:
     """(answer, status): four outcomes, a statement by its name, or a whole number from 0 to 100;
     None where the first line is not the form filled in."""
-    line = ""
-    for part in re.split(r"[\r\n]+", text):
-        if DRESSING.sub("", part).strip():
-            line = part
-            break
-    plain = DRESSING.sub("", line.replace(">", ",")).strip()
-    form = re.sub(r"^(?:order|number|answer)\s*[::]\s*", "", plain, flags=re.I)
-    answer = _answer(probe, form.rstrip(" .!").lower())
+    lines = [DRESSING.sub("", line.replace(">", ",")) for line in text.splitlines()]
+    form = next(filter(str.strip, lines), "").strip().rstrip(" .!").lower()
+    form = re.sub(r"^(?:order|number|answer)\s*[::]\s*", "", form)
+    answer = _answer(probe, form)
     if answer is not None:
         return answer, "ok"
     refused = classify_refusal(text[:REFUSAL_READS]).label == "refusal"
@@ -203,9 +194,10 @@ def read(probe: Probe, text: str) -> tuple[Any, str]:
 
 
 def _answer(probe: Probe, form: str) -> Any:
-    names = {str(place): name for place, name in enumerate(probe.shown, 1)}
     if probe.kind == "beliefs":
-        return int(NUMBER.sub(r"\1", form)) if NUMBER.match(form) else None
+        number = NUMBER.fullmatch(form)
+        return int(number[1]) if number else None
+    names = {str(place): name for place, name in enumerate(probe.shown, 1)}
     if probe.kind in ("entry", "purpose"):
         return names.get(form)
     places = re.split(r"\s*,\s*", form)

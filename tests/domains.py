@@ -1,8 +1,13 @@
 """The two domains, the sentences of the conditions, and the mark of a test that holds for both."""
 
+import gzip
+import json
 import re
+from functools import cache
+from tempfile import TemporaryDirectory
 
 import pytest
+from conftest import ended, run_in
 
 from cirrus.ask.bulletins import load_domain
 
@@ -46,3 +51,24 @@ LABEL_WORD = re.compile(
 DOMAINS = {name: load_domain(name) for name in ("cvd", "hospital")}
 
 both = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+
+
+def rows(folder, name="trials"):
+    """The lines of a file of the only run in the folder."""
+    text = gzip.decompress((run_in(folder) / f"{name}.jsonl.gz").read_bytes())
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@cache
+def study(*flags, stage="decision", name="trials"):
+    """Rows of a simulated run of run_pilot.py, each with `system` and `user` as they were sent."""
+    with TemporaryDirectory() as folder:
+        done = ended(folder, "run_pilot.py", "--out", "o", *flags)
+        assert done.returncode == 0, done.stderr
+        asked, listed = rows(f"{folder}/o", "journal"), rows(f"{folder}/o", name)
+    sent = {}
+    for line in asked:
+        if line.get("stage") == stage:
+            *_, system, user = line["request"]["messages"]
+            sent[line["id"]] = {"system": system["content"], "user": user["content"]}
+    return [row | sent[row["id"]] for row in listed]

@@ -200,14 +200,15 @@ def load_domain(name: str, source: Source = PROMPTS) -> Domain:
     _check_frame(path, frame)
     bulletins = tuple(_read_bulletins(source, name, frame, files))
     fields = {*frame["fields"], *frame["required"]}
-    variants = _read_variants(source, f"variants/{folder}.yaml", fields, files)
+    listed = f"variants/{folder}.yaml"
+    variants = tuple(_read_variants(source, listed, fields, files))
     for field in frame["fields"]:
         if not any(f"{{{field}}}" in text for text in files.values()):
             raise complaint(path, "fields", field, "unused: no text has it; remove it")
     return Domain(
         name,
         bulletins,
-        tuple(variants),
+        variants,
         {words: _toggles(frame, words) for words in WORDED},
         frame["mirror"]["record"],
         frame["fixed"],

@@ -61,21 +61,20 @@ VARIATIONS: dict[str, Variation] = {
     ),
 }
 # part → how tables name it, in their order
-PARTS: dict[str, str] = {"main": f"{HOME}, main runs", REPLICATION: REPLICATION} | dict(
-    part for variation in VARIATIONS.values() for part in variation.parts.values()
-)
-ABLATION = {
-    part: PARTS[part] for part in ("reworded", "ablated")
-}  # the arms of the ablation gate
+PARTS = {"main": f"{HOME}, main runs", REPLICATION: REPLICATION}
+for variation in VARIATIONS.values():
+    PARTS |= dict(variation.parts.values())
+# The arms of the ablation gate.
+ABLATION = {part: PARTS[part] for part in ("reworded", "ablated")}
 
 
 def variations_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """What a run does otherwise than usual, {key: value}."""
-    return {
-        key: config[key]
-        for key, variation in VARIATIONS.items()
-        if config[key] != variation.usual
-    }
+    odd = {}
+    for key, variation in VARIATIONS.items():
+        if config[key] != variation.usual:
+            odd[key] = config[key]
+    return odd
 
 
 def role_of(config: Mapping[str, Any]) -> str:
@@ -92,20 +91,16 @@ def role_of(config: Mapping[str, Any]) -> str:
 
 def marks_of(config: Mapping[str, Any]) -> list[str]:
     """What a run's name says of its variations."""
-    return [
-        VARIATIONS[key].mark.format(value)
-        for key, value in variations_of(config).items()
-    ]
+    odd = variations_of(config).items()
+    return [VARIATIONS[key].mark.format(value) for key, value in odd]
 
 
 def titles(parts: Iterable[str]) -> dict[str, str]:
     """{part: how tables name it}, in their order; the part of a domain has the domain's name."""
     parts = set(parts)
-    return {
-        part: PARTS.get(part, part)
-        for part in (*PARTS, *sorted(parts - PARTS.keys()))
-        if part in parts
-    }
+    named = {part: title for part, title in PARTS.items() if part in parts}
+    others = sorted(parts - PARTS.keys())
+    return named | dict(zip(others, others, strict=True))
 
 
 def part_of(role: str, domain: str) -> str | None:
@@ -195,12 +190,8 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
     per_wave = len(agents) * (len(agents) - 1) // 2
     waves = config["games_per_pair"]
     # One deal over the whole run: every prefix is balanced, the first wave among them.
-    labels = deal_labels(
-        rng.stream("labels"),
-        config["rounds"] * waves * per_wave,
-        config["label_schemes"],
-        orders,
-    )
+    many, schemes = config["rounds"] * waves * per_wave, config["label_schemes"]
+    labels = deal_labels(rng.stream("labels"), many, schemes, orders)
     rounds = []
     for at, (bulletin, wording) in enumerate(bulletins):
         setting, by_agent = variants[at]
@@ -302,20 +293,18 @@ def positions(seeds: Iterable[int]) -> dict[int, int]:
 
 def make_agents(config: Mapping[str, Any]) -> list[Agent]:
     """Models are dealt to the agents in turn; baselines follow."""
-    models = [
-        [
-            ModelSettings(model["name"], model["max_out"], model["effort"])
-            for model in config["models"][stage]
-        ]
-        for stage in STAGES
-    ]
-    agents = [
-        Agent(f"agent-{n + 1:02d}", *(listed[n % len(listed)] for listed in models))
-        for n in range(config["agents"])
-    ]
-    return agents + [
-        Agent(f"baseline-{name}", None, None, name) for name in config["baselines"]
-    ]
+    agents = []
+    for n in range(config["agents"]):
+        strategy, decision = (_nth(config["models"][stage], n) for stage in STAGES)
+        agents.append(Agent(f"agent-{n + 1:02d}", strategy, decision))
+    for name in config["baselines"]:
+        agents.append(Agent(f"baseline-{name}", None, None, name))
+    return agents
+
+
+def _nth(models: Sequence[Mapping[str, Any]], n: int) -> ModelSettings:
+    model = models[n % len(models)]
+    return ModelSettings(model["name"], model["max_out"], model["effort"])
 
 
 def _pairs(
@@ -441,24 +430,24 @@ def after_wave(
     power ← clip(power·exp(η(π−π̄)), 0.9, 1.1), π the agent's mean payoff in the wave and π̄ the
     mean over agents; score += ln(1+power·π) for each game, with the power before the wave.
     """
-    means = {
-        agent: math.fsum(games) / len(games) for agent, games in earned.items() if games
-    }
+    means = {}
+    for agent, games in earned.items():
+        if games:
+            means[agent] = math.fsum(games) / len(games)
     average = math.fsum(means.values()) / len(means) if means else 0.0
-    return {
-        agent: _after(
-            before, earned.get(agent, ()), means.get(agent, average) - average
-        )
-        for agent, before in standings.items()
-    }
+    after = {}
+    for agent, before in standings.items():
+        ahead = means.get(agent, average) - average
+        after[agent] = _after(before, earned.get(agent, ()), ahead)
+    return after
 
 
 def _after(before: Standing, earned: Sequence[float], ahead: float) -> Standing:
-    power = min(POWER_MAX, max(POWER_MIN, before.power * math.exp(ETA * ahead)))
+    power = before.power * math.exp(ETA * ahead)
     gains = [math.log(1 + before.power * payoff) for payoff in earned]
-    return Standing(
-        power, math.fsum([before.score, *gains]), before.games + len(earned)
-    )
+    score = math.fsum([before.score, *gains])
+    power = min(POWER_MAX, max(POWER_MIN, power))
+    return Standing(power, score, before.games + len(earned))
 
 
 # --- schedule ----------------------------------------------------------------------------------
@@ -475,18 +464,18 @@ def round_robin(rng: random.Random, agents: Sequence[str]) -> list[tuple[str, st
     pairs = []
     for _ in range(len(ring) - 1):
         half = len(ring) // 2
-        meets = zip(ring[:half], reversed(ring[half:]), strict=True)
-        pairs += [
-            _seated(a, b, place) for a, b in meets if a is not None and b is not None
-        ]
+        for a, b in zip(ring[:half], reversed(ring[half:]), strict=True):
+            if a is not None and b is not None:
+                pairs.append(_seated(a, b, place))
         ring = [ring[0], ring[-1], *ring[1:-1]]
     return pairs
 
 
 def _seated(a: str, b: str, place: Mapping[str, int]) -> tuple[str, str]:
     """The pair in the order that gives each agent half of its pairs as first."""
-    n, ahead = len(place), (place[b] - place[a]) % len(place)
-    first = ahead < n - ahead or (2 * ahead == n and place[a] < place[b])
+    n = len(place)
+    ahead = (place[b] - place[a]) % n
+    first = place[a] < place[b] if 2 * ahead == n else 2 * ahead < n
     return (a, b) if first else (b, a)
 
 

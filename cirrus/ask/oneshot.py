@@ -74,24 +74,27 @@ class Design(NamedTuple):
     cells: tuple[Cell, ...]
 
 
-def _lever_cells() -> list[Cell]:
-    cells = []
-    for level, raised in enumerate(LEVERS, 1):
-        words = f"neither, joint outcome raised by {raised:g}"
-        cells.append(Cell(f"L{level}", words, *NEITHER, entry="read", lever=level))
-    return cells
-
-
 READ_BOTH = Cell("HP", "symmetry + cue", *BOTH, entry="read")
 READ_NEITHER = Cell("LA", "neither", *NEITHER, entry="read")
 RAISED = "neither, joint outcome raised"
 UNREAD = "notice unread"
-TWINS = (
-    ("TS", "the same model"),
-    ("TU", f"the same model, {UNREAD}"),
-    ("TO", "another model"),
-    ("TP", "a person"),
-)
+
+
+def _lever_cells() -> Iterator[Cell]:
+    for level, strength in enumerate(LEVERS, 1):
+        words = f"{RAISED} by {strength:g}"
+        yield READ_NEITHER._replace(name=f"L{level}", words=words, lever=level)
+
+
+def _twin_cells() -> Iterator[Cell]:
+    """In the order of TWIN."""
+    words = ("the same model", f"the same model, {UNREAD}", "another model", "a person")
+    for name, said, entry in zip(("TS", "TU", "TO", "TP"), words, TWIN, strict=True):
+        yield Cell(name, said, "high", "absent", entry)
+
+
+RAISED_READ = Cell("MN", RAISED, *NEITHER, "read", DEFAULT_LEVER)
+RAISED_UNREAD = Cell("ME", f"{RAISED}, {UNREAD}", *NEITHER, "unread", DEFAULT_LEVER)
 DESIGNS = {
     "2x2": Design(
         "Does symmetry with a coupling cue raise cooperation?",
@@ -110,31 +113,19 @@ DESIGNS = {
         (
             READ_BOTH,
             READ_NEITHER,
-            Cell("UP", f"symmetry + cue, {UNREAD}", *BOTH, entry="unread"),
-            Cell("KP", "symmetry + cue, entry known", *BOTH, entry="known"),
-            Cell("KL", "neither, entry known", *NEITHER, entry="known"),
-            Cell("QL", "neither, record told", *NEITHER, entry="read", record="late"),
-            Cell("MN", RAISED, *NEITHER, entry="read", lever=DEFAULT_LEVER),
-            Cell(
-                "ME",
-                f"{RAISED}, {UNREAD}",
-                *NEITHER,
-                entry="unread",
-                lever=DEFAULT_LEVER,
-            ),
+            Cell("UP", f"symmetry + cue, {UNREAD}", *BOTH, "unread"),
+            Cell("KP", "symmetry + cue, entry known", *BOTH, "known"),
+            Cell("KL", "neither, entry known", *NEITHER, "known"),
+            Cell("QL", "neither, record told", *NEITHER, "read", record="late"),
+            RAISED_READ,
+            RAISED_UNREAD,
         ),
     ),
     "mirror": Design(
         "Does it take its own act as evidence of the other's?",
         tuple(Cell(name, words, "", "absent") for name, words in mirror.CELLS.items()),
     ),
-    "twin": Design(
-        "Does the model cooperate with its own copy?",
-        tuple(
-            Cell(name, words, "high", "absent", entry=entry)
-            for (name, words), entry in zip(TWINS, TWIN, strict=True)
-        ),
-    ),
+    "twin": Design("Does the model cooperate with its own copy?", tuple(_twin_cells())),
 }
 
 
@@ -180,64 +171,57 @@ def design(
     max_out, reasoning_effort; holdout, where held-out bulletins are asked; lever,
     {model: strength} of a mechanism study.
     """
-    name = config.get("design", "2x2")
-    rng = _stream(config)
-    blocks = [
-        [
-            _trial(domain, config, block, cell, rng, forms)
-            for cell in cells_of(name, config.get("lever", {}).get(block.model))
-        ]
-        for block, forms in _with_examples(
-            domain, examples, dealt(domain, config, models)
-        )
-    ]
-    for trials in blocks:
-        block = trials[0].block
+    name, rng = design_of(config), _stream(config)
+    blocks = []
+    for block, first in _turned(dealt(domain, config, models)):
+        forms: tuple[str, ...] = ()
+        if examples:
+            forms = decision_examples(domain, examples, block.scheme, first)
+        trials = []
+        for cell in cells_of(name, config.get("lever", {}).get(block.model)):
+            trials.append(_trial(domain, config, block, cell, forms))
         drawn_by = (block.model, block.run) if name == "2x2" else (block.name,)
         rng.stream("cells", *drawn_by).shuffle(trials)
+        blocks.append(trials)
     rng.stream("schedule").shuffle(blocks)
     return blocks
 
 
-def _with_examples(
-    domain: Domain, text: str, blocks: Iterable[Block]
-) -> Iterator[tuple[Block, tuple[str, ...]]]:
-    """Each block with its worked examples. Each of the four comes first, and last, equally often in
-    every label scheme and order of a model."""
-    labels, dealt_to = list(product(LABEL_SCHEMES, ORDERS)), Counter()
+def design_of(config: Mapping[str, Any]) -> str:
+    return config.get("design", "2x2")
+
+
+def _turned(blocks: Iterable[Block]) -> Iterator[tuple[Block, int]]:
+    """Each block with the number of the worked example that it begins with: each of the four comes
+    first, and last, equally often in every label scheme and order of a model."""
+    labels = list(product(LABEL_SCHEMES, ORDERS))
+    dealt_to: Counter[tuple] = Counter()
     for block in blocks:
         label = block.scheme, block.order
-        first = (labels.index(label) + dealt_to[block.model, label]) % 4
+        yield block, (labels.index(label) + dealt_to[block.model, label]) % 4
         dealt_to[block.model, label] += 1
-        yield (
-            block,
-            decision_examples(domain, text, block.scheme, first) if text else (),
-        )
 
 
-def cells_of(design: str, lever: int | None = None) -> tuple[Cell, ...]:
+def cells_of(design: str, lever: int | None = None) -> list[Cell]:
     """The cells of a design; those of a mechanism study have the lever of the model."""
-    cells = DESIGNS[design].cells
-    if design != "mechanism" or lever is None:
-        return cells
-    levers = [lever if cell.lever else 0 for cell in cells]
-    return tuple(map(_with_lever, cells, levers))
-
-
-def _with_lever(cell: Cell, lever: int) -> Cell:
-    return cell._replace(lever=lever)
+    cells = []
+    for cell in DESIGNS[design].cells:
+        if design == "mechanism" and cell.lever and lever is not None:
+            cell = cell._replace(lever=lever)
+        cells.append(cell)
+    return cells
 
 
 def dealt(
     domain: Domain, config: Mapping[str, Any], models: Sequence[str]
 ) -> Iterator[Block]:
     """The blocks of a study in the order in which they are dealt."""
-    deal = _pilot_blocks if config.get("design", "2x2") == "2x2" else _crossed_blocks
+    deal = _pilot_blocks if design_of(config) == "2x2" else _crossed_blocks
     return deal(domain, config, models, _stream(config))
 
 
 def _stream(config: Mapping[str, Any]) -> SeededRandom:
-    name = config.get("design", "2x2")
+    name = design_of(config)
     return SeededRandom(config["seed"], "pilot" if name == "2x2" else name)
 
 
@@ -246,54 +230,37 @@ def _pilot_blocks(
 ) -> Iterator[Block]:
     """A run of a model is a block; runs have the same bulletins for every model, and a bulletin has
     the same wording in all its runs."""
-    bulletins = deal_bulletins(
-        rng.stream("bulletins"),
-        domain,
-        config["runs"],
-        DRAWN,
-        config.get("holdout", False),
-    )
-    wordings = deal_wordings(
-        rng.stream("wordings"), domain, [bulletin for bulletin, _ in bulletins]
-    )
+    runs, holdout = config["runs"], config.get("holdout", False)
+    chosen = deal_bulletins(rng.stream("bulletins"), domain, runs, DRAWN, holdout)
+    bulletins = [bulletin for bulletin, _ in chosen]
+    wordings = deal_wordings(rng.stream("wordings"), domain, bulletins)
     for model in models:
-        labels = deal_labels(rng.stream("labels", model), config["runs"])
-        for run, ((bulletin, variant), label) in enumerate(
-            zip(bulletins, labels, strict=True), 1
-        ):
-            yield Block(
-                model,
-                run,
-                f"{model}/r{run:02d}",
-                _stimulus(config, bulletin, variant, wordings[bulletin.id]),
-                *label,
-            )
+        labels = deal_labels(rng.stream("labels", model), runs)
+        for run, (bulletin, variant) in enumerate(chosen, 1):
+            wording = wordings[bulletin.id]
+            stimulus = _stimulus(config, bulletin, variant, wording)
+            yield Block(model, run, f"{model}/r{run:02d}", stimulus, *labels[run - 1])
 
 
 def _crossed_blocks(
     domain: Domain, config: Mapping, models: Sequence[str], rng: SeededRandom
 ) -> Iterator[Block]:
     """`runs` blocks per bulletin, the same for every model; bulletins are crossed with wordings."""
-    variants = variant_pool(
-        rng.stream("variants"), domain, config.get("holdout", False)
-    )
-    bulletins = bulletin_pool(domain, config.get("holdout", False))
-    mirrored = config["design"] == "mirror"
+    holdout, runs = config.get("holdout", False), config["runs"]
+    variants = variant_pool(rng.stream("variants"), domain, holdout)
+    bulletins = bulletin_pool(domain, holdout)
     places = rng.stream("places").sample(range(len(bulletins)), len(bulletins))
-    layout = balanced(len(bulletins), config["runs"], wordings_of(domain))
+    layout = balanced(len(bulletins), runs, wordings_of(domain))
     for bulletin, place in zip(bulletins, places, strict=True):
-        for model in models:
-            for k in range(config["runs"]):
-                wording, *label = layout[place, k]
-                variant = variants[(place + k // 6) % len(variants)]
-                yield Block(
-                    model,
-                    k + 1,
-                    f"{model}/{bulletin.id}/b{k + 1:02d}",
-                    _stimulus(config, bulletin, variant, wording),
-                    *label,
-                    mirror.pairs(place, k) if mirrored else None,
-                )
+        for model, k in product(models, range(runs)):
+            wording, scheme, order = layout[place, k]
+            variant = variants[(place + k // 6) % len(variants)]
+            stimulus = _stimulus(config, bulletin, variant, wording)
+            name = f"{model}/{bulletin.id}/b{k + 1:02d}"
+            block = Block(model, k + 1, name, stimulus, scheme, order)
+            if config["design"] == "mirror":
+                block = block._replace(pairs=mirror.pairs(place, k))
+            yield block
 
 
 # {blocks per bulletin: the order of block k of bulletin b}, balanced over bulletins and wordings.
@@ -302,24 +269,35 @@ BALANCED_ORDERS = {
     6: lambda b, k: b + k,
     3: lambda b, k: b // 4,
 }
+# (wording, scheme, order)
+Worded = tuple[int, str, str]
 
 
-def balanced(bulletins: int, runs: int, wordings: int) -> dict[tuple[int, int], tuple]:
+def balanced(bulletins: int, runs: int, wordings: int) -> dict[tuple[int, int], Worded]:
     """{(bulletin, block): (wording, scheme, order)}: no two of them go together. With other numbers
     of blocks, scheme and order are those that bulletin, wording and each other have had least."""
-    out, met, schemes = {}, Counter(), tuple(LABEL_SCHEMES)
+    out: dict[tuple[int, int], Worded] = {}
+    met: Counter[tuple] = Counter()
     for b, k in product(range(bulletins), range(runs)):
         wording = (wordings * k // runs + b) % wordings
         if runs in BALANCED_ORDERS:
-            label = schemes[2 * k % 3], ORDERS[BALANCED_ORDERS[runs](b, k) % 2]
+            scheme = LABEL_SCHEMES[2 * k % 3]
+            order = ORDERS[BALANCED_ORDERS[runs](b, k) % 2]
         else:
-            label = min(
-                product(schemes, ORDERS),
-                key=lambda label: sum(met[pair] for pair in _pairs(b, wording, *label)),
-            )
-            met.update(_pairs(b, wording, *label))
-        out[b, k] = wording, *label
+            scheme, order = _least_met(met, b, wording)
+        out[b, k] = wording, scheme, order
     return out
+
+
+def _least_met(met: Counter[tuple], b: int, wording: int) -> tuple[str, str]:
+    """Counts what it chooses."""
+
+    def times(label: tuple[str, str]) -> int:
+        return sum(met[pair] for pair in _pairs(b, wording, *label))
+
+    label = min(product(LABEL_SCHEMES, ORDERS), key=times)
+    met.update(_pairs(b, wording, *label))
+    return label
 
 
 def _pairs(b: int, wording: int, scheme: str, order: str) -> tuple[tuple, ...]:
@@ -337,13 +315,8 @@ def _pairs(b: int, wording: int, scheme: str, order: str) -> tuple[tuple, ...]:
 def _stimulus(
     config: Mapping, bulletin: Bulletin, variant: Variant, wording: int
 ) -> Stimulus:
-    return Stimulus(
-        bulletin,
-        variant,
-        Condition("", "", config["compliance"]),
-        config["tells"],
-        wording,
-    )
+    condition = Condition("", "", config["compliance"])
+    return Stimulus(bulletin, variant, condition, config["tells"], wording)
 
 
 def shown(block: Block, cell: Cell) -> Stimulus:
@@ -366,13 +339,12 @@ def _trial(
     config: Mapping,
     block: Block,
     cell: Cell,
-    rng: SeededRandom,
     examples: tuple[str, ...],
 ) -> Trial:
     stimulus = shown(block, cell)
     prompt = decision_prompt(domain, stimulus, block.scheme, block.order)
-    named = cell.name
-    if config.get("design", "2x2") == "2x2":
+    named, rng = cell.name, _stream(config)
+    if design_of(config) == "2x2":
         named = cell_name((cell.S, cell.C))  # as the specification has them
     name = f"{block.name}/{named}"
     request = Request(
@@ -436,8 +408,7 @@ def rows(
     blocks: Iterable[list[Trial]], replies: Iterable[list[Reply]]
 ) -> list[dict[str, Any]]:
     """All trials in schedule order."""
-    return [
-        row(trial, reply)
-        for block, answers in zip(blocks, replies, strict=True)
-        for trial, reply in zip(block, answers, strict=True)
-    ]
+    listed = []
+    for block, answers in zip(blocks, replies, strict=True):
+        listed += [row(*asked) for asked in zip(block, answers, strict=True)]
+    return listed

@@ -47,7 +47,12 @@ OUTCOMES = {
     "S": ("late", "early"),
 }
 # The counterpart's outcomes, by the same letters: its own entry, the reader's.
-MIRRORED = {name: entries[::-1] for name, entries in OUTCOMES.items()}
+MIRRORED = {
+    "T": ("late", "early"),
+    "R": ("late", "late"),
+    "P": ("early", "early"),
+    "S": ("early", "late"),
+}
 READ = ("read", "unread", "known")
 PURPOSES = ("notice", "test", "training", "offer")
 GIVEN = ("late", "early", "any")
@@ -62,13 +67,16 @@ LISTED = {
 NUMBER = re.compile(r"(100|\d\d?)(?: ?%| of 100| in 100|/100)?")
 
 _ORDER = record(question=NAME, outcome=NAME, form=NAME)
+_READ = record(question=NAME, form=NAME, **dict.fromkeys(READ, NAME))
+_PURPOSE = record(question=NAME, form=NAME, **dict.fromkeys(PURPOSES, NAME))
+_BELIEFS = record(form=NAME, **dict.fromkeys(GIVEN, NAME))
 WORDS = record(
     closing=NAME,
     payoffs=_ORDER,
     peer=_ORDER,
-    entry=record(question=NAME, **dict.fromkeys(READ, NAME), form=NAME),
-    beliefs=record(**dict.fromkeys(GIVEN, NAME), form=NAME),
-    purpose=record(question=NAME, **dict.fromkeys(PURPOSES, NAME), form=NAME),
+    entry=_READ,
+    beliefs=_BELIEFS,
+    purpose=_PURPOSE,
 )
 
 
@@ -135,7 +143,8 @@ def _probe(
     rng = SeededRandom(config["seed"], "probes")
     name = "/".join(filter(None, (block.name, cell.name, kind, given)))
     stimulus = shown(block, cell)
-    listed = tuple(rng.stream("shown", name).sample(LISTED[kind], len(LISTED[kind])))
+    listed = LISTED[kind]
+    listed = tuple(rng.stream("shown", name).sample(listed, len(listed)))
     question = _question(words[kind], stimulus, kind, given, listed)
     form = words["closing"], words[kind]["form"]
     request = Request(
@@ -183,10 +192,11 @@ def project_words() -> dict[str, Any]:
 def read(probe: Probe, text: str) -> tuple[Any, str]:
     """(answer, status): four outcomes, a statement by its name, or a whole number from 0 to 100;
     None where the first line is not the form filled in."""
-    lines = [DRESSING.sub("", line.replace(">", ",")) for line in text.splitlines()]
-    form = next(filter(str.strip, lines), "").strip().rstrip(" .!").lower()
+    plain = DRESSING.sub("", text.replace(">", ","))
+    lines = plain.splitlines()
+    form = next(filter(str.strip, lines), "").strip().lower()
     form = re.sub(r"^(?:order|number|answer)\s*[::]\s*", "", form)
-    answer = _answer(probe, form)
+    answer = _answer(probe, form.rstrip(" .!"))
     if answer is not None:
         return answer, "ok"
     refused = classify_refusal(text[:REFUSAL_READS]).label == "refusal"

@@ -228,11 +228,9 @@ def chance(name: str, cues: Cues) -> float:
     """P(cooperate) of population `name` in this prompt."""
     agent = POPULATIONS[name]
     p = agent.chance(cues)
-    return (
-        logistic(logit(p) + agent.led * cues.leaning)
-        if agent.led and cues.leaning
-        else p
-    )
+    if agent.led and cues.leaning:
+        return logistic(logit(p) + agent.led * cues.leaning)
+    return p
 
 
 # --- what they write when they are asked for a policy --------------------------------------------
@@ -355,15 +353,16 @@ def write(name: str, cell: Condition | Cues, rng: random.Random) -> str:
     """The policy of population `name` where S, C and H are as in `cell`."""
     if name == "sim-copycat" and cell.C == "present":
         return COPIED
-    length = rng.choice((2, 7) if rng.random() < ODD_LENGTH else (3, 4, 5))
+    odd = rng.random() < ODD_LENGTH
+    length = rng.choice((2, 7) if odd else (3, 4, 5))
     lines = [rng.choice(rng.choice([*LEANINGS.values()]))]
     sentences, where = ADDS.get(name, ((), lambda cell: False))
     if where(cell) and rng.random() < 0.8:
         lines.append(rng.choice(sentences))
-    lines += [
-        re.sub(r"\{(\w+)\}", lambda slot: rng.choice(SLOTS[slot[1]]), line)
-        for line in rng.sample(LINES, length - len(lines))
-    ]
+    for line in rng.sample(LINES, length - len(lines)):
+        lines.append(
+            re.sub(r"\{(\w+)\}", lambda slot: rng.choice(SLOTS[slot[1]]), line)
+        )
     return "\n".join(lines)
 
 
@@ -483,7 +482,7 @@ RESPONDENTS = {name: respondent(name) for name in POPULATIONS}
 
 # --- adjudicators, to try the machinery of rating without a model --------------------------------
 
-POLICY = re.compile(r"<policy>\n(.*)\n</policy>", re.S)
+POLICY, END = "<policy>\n", "\n</policy>"
 # family → kinds of evidence that must meet, each a list of stems
 STEMS: dict[str, tuple[str, ...]] = {
     "acausal": (
@@ -513,10 +512,10 @@ STEMS: dict[str, tuple[str, ...]] = {
 def _evidence(family: str, line: str) -> int:
     """How many kinds of evidence a line holds."""
     words = re.findall(r"[a-z][a-z-]*", line.lower())
-    return sum(
-        any(word.startswith(tuple(stems.split())) for word in words)
-        for stems in STEMS[family]
-    )
+    found = 0
+    for stems in STEMS[family]:
+        found += any(word.startswith(tuple(stems.split())) for word in words)
+    return found
 
 
 def _adjudicator(ends: str, slips: float):
@@ -524,17 +523,15 @@ def _adjudicator(ends: str, slips: float):
     and errs in this share of labels."""
 
     def respond(request: Request, rng: random.Random) -> str:
-        pieces = re.split(ends, POLICY.search(request.user)[1])
-        labels = {
-            family: any(_evidence(family, piece) == len(stems) for piece in pieces)
-            != (rng.random() < slips)
-            for family, stems in STEMS.items()
-        }
+        pieces = re.split(ends, request.user.partition(POLICY)[2].partition(END)[0])
+        lines = []
+        for family, stems in STEMS.items():
+            shown = any(_evidence(family, piece) == len(stems) for piece in pieces)
+            slipped = rng.random() < slips
+            lines.append(f"{family}: {'no' if shown == slipped else 'yes'}")
         if rng.random() < UNREADABLE:
             return "It depends on how one reads the second line."
-        return "\n".join(
-            f"{family}: {('no', 'yes')[label]}" for family, label in labels.items()
-        )
+        return "\n".join(lines)
 
     return respond
 

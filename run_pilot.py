@@ -26,10 +26,14 @@ pilot-analysis.json, pilot-summary.md, report.html. The same command resumes an 
 
 import json
 import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 from cirrus import instruments
-from cirrus.ask.bulletins import PROMPTS
+from cirrus.ask.bulletins import PROMPTS, Domain
 from cirrus.ask.cues import use
 from cirrus.ask.deal import bulletin_pool
 from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS
@@ -37,12 +41,11 @@ from cirrus.ask.probes import KINDS as PROBES
 from cirrus.ask.prompts import LEVERS
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.families import EFFECTS, power
-from cirrus.judge import prereg
 from cirrus.reports.pilot import read
-from common import COMPLETE, UsageError, cli
+from common import UsageError, cli
 from common import config as c
-from common.artifacts import read_bytes, sha256
-from common.session import last_words
+from common.artifacts import read_bytes
+from common.session import Ended, last_words
 from common.shape import enum, options, whole
 from common.verify import open_run
 from show.document import terminal
@@ -75,7 +78,7 @@ EXAMPLES = """  python3 run_pilot.py               simulated respondents, 160 tr
   python3 run_pilot.py --models openai/gpt-5-nano,google/gemini-2.5-flash"""
 
 
-def arguments(argv):
+def arguments(argv: Sequence[str]) -> Namespace:
     flags = cli.parser(
         "CIRRUS-24 pilot: does symmetry with a coupling cue raise cooperation?",
         EXAMPLES,
@@ -131,201 +134,158 @@ def arguments(argv):
         metavar="NAME",
         help="standard or ablated: the wording of prompts and cues",
     )
-    add(
-        "--preregister",
-        action="store_true",
-        help="write prereg.json into the run's folder, print its hash, ask nothing",
-    )
     return flags.parse_args(argv)
 
 
-def main(argv) -> cli.Done:
+def main(argv: Sequence[str]) -> cli.Done:
     args = arguments(argv)
     check_flags(args)
-    designed = (
-        [] if args.design == "2x2" else [CONFIG.with_name(f"{args.design}.config.json")]
-    )
-    setup = c.settle(
-        args,
-        [CONFIG, *designed],
-        KINDS,
-        c.flags(args, "runs", "compliance", "tells", "temperature"),
-    )
+    files = [CONFIG]
+    if args.design != "2x2":
+        files.append(CONFIG.with_name(f"{args.design}.config.json"))
+    given = c.flags(args, "runs", "compliance", "tells", "temperature")
+    setup = c.settle(args, files, KINDS, given)
     source = Path(args.prompts) if args.prompts else PROMPTS
     domain = instruments.domain_of(args.domain, source)
     use(domain.texts)  # simulated respondents recognise the words of these prompts
-    design = setup.design(IDENTITY, **departures(args))
+
+    study = setup.design(IDENTITY, **departures(args))
     if args.design == "mechanism":
-        design |= lever_of(args.lever or str(DEFAULT_LEVER), design["models"], domain)
-    if design.get("probes"):
+        study |= lever_of(args.lever or str(DEFAULT_LEVER), study["models"], domain)
+    if "probes" in study:
         setup.limits["probe"] = setup.limits["decision"]
-    usual = {"seed": design["seed"], **({"design": args.design} if designed else {})}
-    if args.design == "mechanism":
+    name = "pilot" if args.design == "2x2" else args.design
+    folder = Path(args.out) / run_id(setup, name, study)
+    simulated = setup.choice.simulated
+    more = instruments.further_texts(study, source, simulated)
+    origin = setup.origin(folder, study, domain.texts | more)
+    asked = instruments.pilot(
+        origin
+    )  # blocks of cells: designed, asked, read, compared
+
+    def told() -> tuple[dict[str, Any], list[str]]:
+        return preview(study, domain, folder, setup.limits["decision"])
+
+    return c.study_main(setup, c.Plan(name, origin, asked, RESPONDENTS, told), report)
+
+
+def run_id(setup: c.Setup, name: str, study: Mapping[str, Any]) -> str:
+    """The name of the run: bare for what a design does by itself."""
+    usual = {"seed": study["seed"]}
+    if name != "pilot":
+        usual["design"] = name
+    if name == "mechanism":
         usual["lever"] = dict.fromkeys(setup.usual["respondents"], DEFAULT_LEVER)
-    stem = "pilot" if args.design == "2x2" else args.design
-    run_id = setup.run_id(f"{stem}-s{design['seed']}", design, usual)
-    origin = setup.origin(
-        Path(args.out) / run_id,
-        design,
-        domain.texts
-        | instruments.further_texts(design, source, setup.choice.simulated),
-    )
-    if args.preregister and not args.dry_run:
-        return preregister(origin, args.design)
-    registered = origin.folder / prereg.FILE
-    if registered.is_file():
-        origin.identity["prereg_sha256"] = sha256(read_bytes(registered))
-    return c.study_main(
-        setup,
-        c.Plan(
-            "pilot" if args.design == "2x2" else args.design,
-            origin,
-            instruments.pilot(origin),
-            RESPONDENTS,
-            lambda: preview(design, domain, origin.folder, setup.limits["decision"]),
-        ),
-        report,
-    )
+    return setup.run_id(f"{name}-s{study['seed']}", study, usual)
 
 
-def preregister(origin, design) -> cli.Done:
-    """Write what will be asked, read and tested; the same command without the flag asks."""
-    folder = origin.folder
-    study = prereg.one_shot(design, folder.name, origin.identity["config"])
-    digest = prereg.write(folder, study)
-    file = str(folder / prereg.FILE)
-    facts = {"preregistered": [{"file": file, "runs": 1, "sha256": digest}]}
-    lines = [f"{file}: sha256 {digest}", prereg.POST]
-    return cli.Done(COMPLETE, facts, "\n".join(lines))
-
-
-def check_flags(args):
+def check_flags(args: Namespace) -> None:
     """UsageError for a flag that the design has no use for."""
-    for flag, designs in (
-        ("probes", ("mechanism",)),
-        ("lever", ("mechanism",)),
-    ):
-        if getattr(args, flag) is not None and args.design not in designs:
-            raise UsageError(f"--{flag}: only --design {' or '.join(designs)} has it")
+    for flag in ("probes", "lever"):
+        if getattr(args, flag) is not None and args.design != "mechanism":
+            raise UsageError(f"--{flag}: only --design mechanism has it")
 
 
-def departures(args):
+def departures(args: Namespace) -> dict[str, Any]:
     """What departs from the pilot, by name: it makes another study."""
-    named = {
-        "design": (args.design, "2x2"),
-        "domain": (args.domain, "cvd"),
-        "holdout": (args.holdout, False),
-        "examples": (args.examples, 0),
-        "probes": (probes_of(args), []),
-    }
-    return {key: value for key, (value, usual) in named.items() if value != usual}
+    usual = {"design": "2x2", "domain": "cvd", "holdout": False, "examples": 0}
+    odd = {}
+    for key, value in usual.items():
+        if getattr(args, key) != value:
+            odd[key] = getattr(args, key)
+    if args.probes:
+        odd["probes"] = probes_of(args.probes)
+    return odd
 
 
-def probes_of(args):
+def probes_of(given: str) -> list[str]:
     """The probes that were asked for; UsageError for an unknown one."""
-    kinds, known = cli.names(args.probes) or [], tuple(PROBES)
+    kinds = cli.names(given) or []
     for kind in kinds:
-        if kind not in known or kinds.count(kind) > 1:
-            raise UsageError(f"--probes: {kind!r}: each once, of {', '.join(known)}")
-    return sorted(kinds, key=known.index)
+        if kind not in PROBES or kinds.count(kind) > 1:
+            raise UsageError(f"--probes: {kind!r}: each once, of {', '.join(PROBES)}")
+    return sorted(kinds, key=PROBES.index)
 
 
-def lever_of(given, models, domain):
+def lever_of(given: str, models: Sequence[str], domain: Domain) -> dict[str, Any]:
     """{"lever": {model: its strength}}, with the root over the answers that chose them: a journal's
     head would hold clock times."""
-    if given.isascii() and given.isdigit():
-        if not 1 <= int(given) <= len(LEVERS):
-            raise UsageError(
-                f"--lever: {given}: give 1 to {len(LEVERS)}, or the folder of a "
-                "lever study"
-            )
-        return {"lever": dict.fromkeys(models, int(given))}
-    folder = Path(given)
+    if not (given.isascii() and given.isdigit()):
+        return lever_study(Path(given), models, domain)
+    if not 1 <= int(given) <= len(LEVERS):
+        several = f"give 1 to {len(LEVERS)}, or the folder of a lever study"
+        raise UsageError(f"--lever: {given}: {several}")
+    return {"lever": dict.fromkeys(models, int(given))}
+
+
+def lever_study(folder: Path, models: Sequence[str], domain: Domain) -> dict[str, Any]:
+    """The strengths that a finished lever study found; UsageError where it has none."""
+
+    def fault(says: str) -> UsageError:
+        return UsageError(f"--lever {folder}: {says}")
+
     manifest = open_run(folder)
     identity = manifest["identity"]
     if identity["config"].get("design") != "lever":
-        raise UsageError(
-            f"--lever {given}: not a lever study; give one of run_pilot.py "
-            "--design lever"
-        )
+        raise fault("not a lever study; give one of run_pilot.py --design lever")
     if manifest["state"] != "complete":
-        raise UsageError(
-            f"--lever {given}: unfinished; the command that made it resumes it"
-        )
-    if {path: identity["prompts"].get(path) for path in domain.files} != domain.files:
-        raise UsageError(
-            f"--lever {given}: made with other prompts; run --design lever again"
-        )
-    parts = json.loads(read_bytes(folder / "pilot-analysis.json"))["lever"]["by_model"]
+        raise fault("unfinished; the command that made it resumes it")
+    if not domain.files.items() <= identity["prompts"].items():
+        raise fault("made with other prompts; run --design lever again")
+    found = json.loads(read_bytes(folder / "pilot-analysis.json"))["lever"]["by_model"]
+    levers = {}
     for model in models:
-        if model not in parts:
-            raise UsageError(
-                f"--lever {given}: {model!r} is none of its models: {', '.join(parts)}"
-            )
-        if parts[model]["nearest"] is None:
-            raise UsageError(
-                f"--lever {given}: no strength for {model!r}: a cell of it has no "
-                "readable decision; give 1 to 6"
-            )
-    return {
-        "lever": {model: parts[model]["nearest"] for model in models},
-        "lever_study": manifest["merkle_root"],
-    }
+        if model not in found:
+            raise fault(f"{model!r} is none of its models: {', '.join(found)}")
+        levers[model] = found[model]["nearest"]
+        if levers[model] is None:
+            why = f"no strength for {model!r}: a cell of it has no readable decision"
+            raise fault(f"{why}; give 1 to 6")
+    return {"lever": levers, "lever_study": manifest["merkle_root"]}
 
 
-def preview(design, domain, folder, at_once):
+def preview(
+    study: Mapping[str, Any], domain: Domain, folder: Path, at_once: int
+) -> tuple[dict[str, Any], list[str]]:
     """What a dry run tells: facts, and lines for people."""
-    models, name, runs = design["models"], design.get("design", "2x2"), design["runs"]
+    models, runs, name = study["models"], study["runs"], study.get("design", "2x2")
+    bulletins = len(bulletin_pool(domain, study.get("holdout", False)))
     cells = len(DESIGNS[name].cells)
-    each = (
-        f"{runs} runs"
-        if name == "2x2"
-        else (f"{bulletins(design, domain)} bulletins × {runs} blocks")
-    )
+    each = f"{runs} runs" if name == "2x2" else f"{bulletins} bulletins × {runs} blocks"
+    worded = f"compliance {study['compliance']}, tells {study['tells']}"
+    sizes = f"{len(models)} models × {each} × {cells} cells ({name}, {worded})"
     lines = [
-        f"design: {len(models)} models × {each} × {cells} cells ({name}, compliance "
-        f"{design['compliance']}, tells {design['tells']}), seed {design['seed']}",
-        f"worked examples: {design.get('examples', 0)}",
+        f"design: {sizes}, seed {study['seed']}",
+        f"worked examples: {study.get('examples', 0)}",
         f"models: {', '.join(models)}",
         f"would write {folder}",
     ]
     facts = {"run_id": folder.name, "runs": runs, "cells": cells}
     if name != "mechanism":
         return facts, lines
-    many = bulletins(design, domain)
-    calls = len(models) * many * runs * cells
-    facts["minutes"] = calls * CALL_S / at_once / 60
-    facts["power"] = {}
-    lines.append(
-        f"decisions (without probes) take about {facts['minutes']:.0f} minutes "
-        f"of live calls, {at_once} at once, {CALL_S} s each"
-    )
-    lines.append("share of studies that say each word, or a higher one, of a model:")
-    for low, high in EFFECTS:
-        for missing in MISSING:
-            effect = f"{low:.0%} → {high:.0%}, {missing:.0%} missing"
-            each = power(low, high, many, runs, len(models), missing)
-            facts["power"][effect] = each
-            shares = [f"{word} {share:.0%}" for word, share in each.items()]
-            lines.append(f"  {effect}: {', '.join(shares)}")
-    return facts, lines
+    minutes = len(models) * bulletins * runs * cells * CALL_S / at_once / 60
+    shares = {}
+    for (low, high), missing in product(EFFECTS, MISSING):
+        effect = f"{low:.0%} → {high:.0%}, {missing:.0%} missing"
+        shares[effect] = power(low, high, bulletins, runs, len(models), missing)
+    lines += [
+        f"decisions (without probes) take about {minutes:.0f} minutes "
+        f"of live calls, {at_once} at once, {CALL_S} s each",
+        "share of studies that say each word, or a higher one, of a model:",
+    ]
+    for effect, words in shares.items():
+        said = ", ".join(f"{word} {share:.0%}" for word, share in words.items())
+        lines.append(f"  {effect}: {said}")
+    return facts | {"minutes": minutes, "power": shares}, lines
 
 
-def bulletins(design, domain):
-    """How many a study asks."""
-    return len(bulletin_pool(domain, design.get("holdout", False)))
-
-
-def report(ended) -> cli.Done:
+def report(ended: Ended) -> cli.Done:
     """The last words: where the files are, what the headline result is."""
-    folder, files = ended.folder.path, ended.folder.manifest["files"]
-    gist = [terminal(read(folder / "pilot-analysis.json"))] if files else []
-    return last_words(
-        ended,
-        "statuses",
-        before=gist,
-        after=[f"open {folder / 'report.html'}"] if files else [],
-    )
+    folder, before, after = ended.folder.path, [], []
+    if ended.folder.manifest["files"]:
+        before.append(terminal(read(folder / "pilot-analysis.json")))
+        after.append(f"open {folder / 'report.html'}")
+    return last_words(ended, "statuses", before=before, after=after)
 
 
 if __name__ == "__main__":

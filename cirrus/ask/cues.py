@@ -7,7 +7,7 @@ Nobody tells a respondent its condition: it knows the project's sentences and lo
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -155,16 +155,8 @@ class Reader:
         contract = CONTRACT.search(text)
         if not contract:
             raise ValueError("this prompt does not end with the contract's two lines")
-        place, shown = self.place(text), {}
-        for label in contract.groups():
-            meaning = text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]
-            shown[meaning] = label
-        for lines in place.bulletin.situation.lines:
-            labels = [shown.get(line.format_map(place.fields)) for line in lines]
-            if None not in labels:
-                break
-        else:
-            raise ValueError("the options of this prompt belong to no known domain")
+        place = self.place(text)
+        labels = _labels(text, place, contract.groups())
         return _notice(text, place)._replace(
             cooperative=labels[0],
             other=labels[1],
@@ -204,6 +196,19 @@ def _variant_in(text: str, domain: Domain, *marks: str) -> Variant | None:
 
 
 # --- what stands in it ---
+
+
+def _labels(text: str, place: Place, shown: Iterable[str]) -> tuple[str, str]:
+    """The labels of the cooperative act and of the other, by what the form says of each."""
+    meant = {}
+    for label in shown:
+        meaning = text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]
+        meant[meaning] = label
+    for lines in place.bulletin.situation.lines:
+        late, early = (line.format_map(place.fields) for line in lines)
+        if late in meant and early in meant:
+            return meant[late], meant[early]
+    raise ValueError("the options of this prompt belong to no known domain")
 
 
 def _notice(text: str, place: Place) -> Cues:
@@ -257,9 +262,10 @@ def _outcomes(text: str, place: Place) -> dict[str, int]:
     """The numbers of the four lines, as shown."""
     numbers = {}
     for line in place.bulletin.text.splitlines():
-        for name in OUTCOMES:
-            if f"{{{name}}}" in line:
-                numbers[name] = int(_numbers(line, place, text)[1])
+        mark = re.search(r"\{([TRPS])\}", line)
+        found = _numbers(line, place, text) if mark else None
+        if mark and found:
+            numbers[mark[1]] = int(found[1])
     return numbers
 
 

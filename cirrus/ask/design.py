@@ -130,8 +130,8 @@ class Agent(NamedTuple):
     """Stable over rounds and runs. A baseline has a rule and no models."""
 
     id: str
-    strategy: ModelSettings | None
-    decision: ModelSettings | None
+    strategy: Any  # ModelSettings, None of a baseline
+    decision: Any
     baseline: str | None = None
 
 
@@ -493,7 +493,7 @@ def _tit_for_tat(mine: Sequence[Act], peer: Sequence[Act]) -> str:
 
 
 # name → act, given own and peer's acts against this peer in this round, oldest first
-BASELINES: dict[str, Callable[[Sequence[Act], Sequence[Act]], str]] = {
+BASELINES: dict[str | None, Callable[[Sequence[Act], Sequence[Act]], str]] = {
     "AlwaysC": lambda mine, peer: "C",
     "AlwaysD": lambda mine, peer: "D",
     "TitForTat": _tit_for_tat,

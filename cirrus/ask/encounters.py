@@ -175,7 +175,7 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
     each kind with the variant of the first agent that is asked it.
     """
     kinds: dict[tuple, Callable[[], Request]] = {}
-    count = Counter()
+    count: Counter[tuple] = Counter()
     for round_ in t.rounds:
         for agent in writers(t):
             kind = round_.number, 0, agent.strategy

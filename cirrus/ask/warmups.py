@@ -55,8 +55,10 @@ def form_warmups(
 
 def reads_form(question: str, text: str) -> bool:
     """Whether the form of a question is filled in so that it can be read."""
-    options = CONTRACT.search(question).groups()
-    return parse_decision(text, options).option is not None
+    contract = CONTRACT.search(question)
+    if contract is None:
+        return False
+    return parse_decision(text, contract.groups()).option is not None
 
 
 def is_answer(text: str) -> bool:

@@ -2,330 +2,214 @@
 
 import random
 from collections import Counter
-from functools import cache
 from itertools import product
-from statistics import fmean
 
 import pytest
-from domains import DOMAINS
-from tournaments import text_reply
+from domains import study
 
-from cirrus.ask import oneshot
 from cirrus.ask.cues import LEANINGS, read_cues, read_notice
-from cirrus.ask.prompts import (
-    Condition,
-    Stimulus,
-    encounter_prompt,
-    shown_outcomes,
-    strategy_prompt,
-)
+from cirrus.ask.prompts import Condition
 from cirrus.ask.respondents import (
     ACAUSAL,
     COMPLIANCE,
+    POPULATIONS,
     RECIPROCITY,
-    RESPONDENTS,
     chance,
     write,
 )
-from common.rng import SeededRandom
 
-CONFIG = {
-    "seed": 3,
-    "runs": 3,
-    "temperature": 0.7,
-    "max_out": 96,
-    "reasoning_effort": None,
-    "compliance": "low",
-    "tells": "standard",
-}
 RAISED = (0, 0.5, 1, 2, 3, 4, 6)  # METHODS: R′ = R + λ(T − R)
+STUDIES = [
+    ("2x2", "omit", "standard", "cvd"),
+    ("2x2", "high", "ablated", "hospital"),
+    ("lever", "low", "ablated", "cvd"),
+    ("mechanism", "high", "standard", "hospital"),
+    ("mirror", "omit", "standard", "cvd"),
+    ("twin", "omit", "ablated", "hospital"),
+]
 
 
-@cache
-def trials(domain, **more):
-    return [
-        trial
-        for block in oneshot.design(DOMAINS[domain], CONFIG | more, ["m"])
-        for trial in block
-    ]
+def asked(design, *flags, models="sim-coin", runs=3):
+    sizes = ("--runs", runs, "--models", models)
+    return study("--design", design, *sizes, *flags)
 
 
-@pytest.mark.parametrize(
-    "design, compliance",
-    [
-        ("2x2", "omit"),
-        ("lever", "low"),
-        ("mechanism", "high"),
-        ("mirror", "omit"),
-        ("twin", "omit"),
-    ],
-)
-@pytest.mark.parametrize(
-    "tells, words",
-    [("standard", "standard"), ("reworded", "ablated"), ("ablated", "ablated")],
-)
+@pytest.mark.parametrize(("design", "compliance", "tells", "domain"), STUDIES)
+@pytest.mark.parametrize("more", [(), ("--holdout",)])
 def test_every_cell_is_read_from_the_text_as_the_design_meant_it(
-    design, compliance, tells, words
+    design, compliance, tells, domain, more
 ):
-    for domain, holdout in product(DOMAINS, ({}, {"holdout": True})):
-        for trial in trials(
-            domain, design=design, compliance=compliance, tells=tells, **holdout
-        ):
-            stimulus, cell = trial.stimulus, trial.cell
-            cues, pairs = read_cues(trial.prompt.user), trial.block.pairs
-            assert stimulus.condition == (cues.S, cues.C, cues.H), trial.id
-            assert (cues.entry, cues.record) == (stimulus.entry, stimulus.record)
-            assert cues.wording == stimulus.wording or design == "twin"
-            assert cues.tells == words or design in ("twin", "mirror")
-            place = domain, stimulus.bulletin.id, not holdout
-            assert (cues.domain, cues.bulletin, cues.main) == place
-            labels = cues.cooperative, cues.other, cues.first
-            assert labels == (*trial.prompt.acts, trial.prompt.options[0])
-            assert (cues.policy, cues.peer) == ("", "")
-            shown = tuple(shown_outcomes(stimulus).values())
-            assert cues.outcomes == shown
-            assert cues.lever == (0 if pairs else RAISED[cell.lever])
-            assert bool(cues.alike) == bool(pairs)
+    flags = ("--compliance", compliance, "--tells", tells, "--domain", domain, *more)
+    for row in asked(design, *flags):
+        cues = read_cues(row["user"])
+        for key in ("S", "C", "H", "entry", "domain", "bulletin"):
+            assert getattr(cues, key) == row[key], row["id"]
+        assert cues.first == row["options"][0] and cues.main == (not more)
+        late = row["options"][row["order"] == "other-first"]
+        assert (cues.cooperative, cues.policy, cues.peer) == (late, "", "")
+        assert bool(cues.alike) == (design == "mirror")
+        assert cues.lever == RAISED[row["lever"]]
+        assert cues.record == ("late" if row["cell"] == "QL" else "")
+        if design != "twin":
+            assert cues.wording == row["wording"] - 1
+            assert cues.tells == tells or design == "mirror"
 
 
-def test_a_policy_and_the_counterparty_s_last_entry_are_read_in_an_encounter():
-    domain, sentence = DOMAINS["hospital"], LEANINGS[-1][0]
-    stimulus = Stimulus(
-        domain.bulletins[2], domain.variants[0], Condition("low", "present", "low")
-    )
-    cues = read_cues(
-        encounter_prompt(
-            domain,
-            stimulus,
-            "L3",
-            "other-first",
-            f"{sentence}\nMore.",
-            [("SHARE", "RESERVE"), ("SHARE", "SHARE")],
-        ).user
-    )
-    assert (cues.leaning, cues.peer, cues.policy) == (-1, "C", f"{sentence}\nMore.")
-    # odds of exp(2.5), exp(−.1 − .6)
-    assert [
-        round(chance(name, cues), 4) for name in ("sim-reciprocal", "sim-correlation")
-    ] == [0.9241, 0.3318]
-    assert [
-        cues._replace(policy=text).leaning
-        for text in (
-            "Our starting point is the agreed date; leaving it needs written grounds.",
-            "No fixed preference: the incident at hand decides.",
-        )
-    ] == [1, 0]
-    notice = read_notice(strategy_prompt(domain, stimulus).user)
-    assert notice == cues._replace(
-        cooperative="", other="", first="", policy="", peer=""
-    )
+def test_a_policy_and_the_counterparty_s_last_entry_are_read():
+    row = asked("2x2", "--domain", "hospital")[0]
+    notice, _, form = row["user"].rpartition("\n\n- ")
+    shares = []
+    for sentence, peer in ((LEANINGS[-1][0], 0), (LEANINGS[1][1], 1)):
+        late = row["options"][row["order"] == "other-first"]
+        label = row["options"][peer]
+        history = f"So far:\n- you: {late}; counterparty: {label}"
+        policy = f"Your declared policy:\n{sentence}\nMore."
+        text = "\n\n".join([policy, notice, f"{history}\n\n- {form}"])
+        cues = read_cues(text)
+        assert cues.policy == f"{sentence}\nMore."
+        assert cues.peer == ("C" if label == late else "D")
+        shares.append((cues.leaning, chance("sim-reciprocal", cues)))
+    assert [leaning for leaning, _ in shares] == [-1, 1]
+    odds = {round(share, 4) for _, share in shares}
+    assert odds == {0.9241, 0.0759}  # of exp(2.5) and exp(−2.5)
     for read, named in ((read_cues, "contract"), (read_notice, "names")):
         with pytest.raises(ValueError, match=named):
             read("How are you?")
 
 
-NOW, LATER, LEVER, TWIN, LEVELS = map(
-    str.split,
-    ("HP HA LP LA", "UP KP KL QL", "MN ME", "TS TU TO TP", "L1 L2 L3 L4 L5 L6"),
-)
-DESIGN = (
-    dict.fromkeys(TWIN, "twin")
-    | {"HA": "2x2", "LP": "2x2"}
-    | dict.fromkeys(LEVELS, "lever")
-)
+# Log-odds typed from the rules: .9002 is that of exp(2.2), .31 of exp(−.8), and so on.
+SHARES = {
+    "sim-correlation": {
+        "HP": 0.9002,
+        "LA": 0.31,
+        "UP": 0.31,
+        "KP": 0.31,
+        "KL": 0.31,
+        "QL": 0.31,
+        "MN": 0.5622,
+        "ME": 0.5622,
+        "TS": 0.9526,
+        "TU": 0.2689,
+        "TO": 0.5,
+        "TP": 0.1192,
+    },
+    "sim-conformist": {"HP": 0.8455, "LA": 0.3543, "UP": 0.8455, "MN": 0.4256},
+    "sim-adder": {
+        "HP": 0.8022,
+        "LA": 0.2689,
+        "UP": 0.5987,
+        "KL": 0.1192,
+        "MN": 0.5866,
+        "ME": 0.3430,
+        "TU": 0.4256,
+        "TP": 0.31,
+    },
+    "sim-reciprocal": {"HP": 0.8808, "KP": 0.9241, "KL": 0.9241, "QL": 0.9241},
+    "sim-coin": {"HP": 0.5, "LA": 0.5, "TS": 0.5},
+    "sim-always-coordinate": {"LA": 1},
+    "sim-always-preempt": {"HP": 0},
+    "sim-certain": {"HP": 0.995, "LA": 0.005},
+}
 
 
-@cache
-def prompts(cell):
-    return [
-        trial
-        for trial in trials("cvd", design=DESIGN.get(cell, "mechanism"))
-        if trial.cell.name == cell
-    ]
+@pytest.mark.parametrize("name", SHARES)
+def test_the_shares_of_a_population(name):
+    rows = asked("mechanism") + asked("twin")
+    met = Counter()
+    for row in rows:
+        expected = SHARES[name].get(row["cell"])
+        if expected is not None:
+            share = chance(name, read_cues(row["user"]))
+            assert share == pytest.approx(expected, abs=1e-4), row["id"]
+            met[row["cell"]] += 1
+    assert met.keys() == SHARES[name].keys()
 
 
-def shares(name, cells):
-    return [
-        fmean(chance(name, read_cues(trial.prompt.user)) for trial in prompts(cell))
-        for cell in cells
-    ]
+ELSEWHERE = [
+    ("sim-compliance", "--compliance", "high", 0.4013, 0.8808),
+    ("sim-compliance-cued", "--compliance", "high", 0.4502, 0.9002),
+    ("sim-tells", "--tells", "ablated", 0.9002, 0.5),
+    ("sim-overfit", "--holdout", None, 0.9002, 0.5),
+    ("sim-domain", "--domain", "hospital", 0.9002, 0.5),
+]
 
 
-@pytest.mark.parametrize(
-    "names, now, later, lever, twin",
-    [
-        # odds of exp(2.2), exp(.2), exp(−.1), exp(−.8); the lever adds 3 × .35; exp(3), exp(−1), 1 and
-        # exp(−2); of the next exp(1.7), exp(−.6); exp(−.3); of the next exp(1.4), exp(.2), exp(−1);
-        # exp(.35), exp(−.65); exp(.2), exp(−.3), exp(−.3), exp(−.8)
-        (
-            "sim-correlation",
-            [0.9002, 0.5498, 0.4750, 0.31],
-            [0.31] * 4,
-            [0.5622] * 2,
-            [0.9526, 0.2689, 0.5, 0.1192],
-        ),
-        (
-            "sim-conformist",
-            [0.8455, 0.3543, 0.3543, 0.3543],
-            [0.8455, 0.8455, 0.3543, 0.3543],
-            [0.4256] * 2,
-            [0.3543] * 4,
-        ),
-        (
-            "sim-adder",
-            [0.8022, 0.5498, 0.5498, 0.2689],
-            [0.5987, 0.5987, 0.1192, 0.2689],
-            [0.5866, 0.3430],
-            [0.5498, 0.4256, 0.4256, 0.3100],
-        ),
-        (
-            "sim-reciprocal",
-            [0.8808] * 4,
-            [0.8808, 0.9241, 0.9241, 0.9241],
-            [0.8808] * 2,
-            [0.8808] * 4,
-        ),
-        (
-            "sim-coin sim-sloppy sim-truncating sim-copycat",
-            [0.5] * 4,
-            [0.5] * 4,
-            [0.5] * 2,
-            [0.5] * 4,
-        ),
-    ],
-)
-def test_the_shares_of_a_population(names, now, later, lever, twin):
-    for name, (cells, expected) in product(
-        names.split(), ((NOW, now), (LATER, later), (LEVER, lever), (TWIN, twin))
-    ):
-        assert shares(name, cells) == pytest.approx(expected, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    "name, where, expected",
-    [
-        # exp(−.4), exp(2); exp(−.2); exp(2.2)
-        ("sim-compliance", {"compliance": "high"}, [0.4013, 0.8808]),
-        ("sim-compliance-cued", {"compliance": "high"}, [0.4502, 0.9002]),
-        ("sim-tells", {"tells": "ablated"}, [0.9002, 0.5]),
-        ("sim-overfit", {"holdout": True}, [0.9002, 0.5]),
-        ("sim-domain", {"domain": "hospital"}, [0.9002, 0.5]),
-    ],
-)
-def test_where_a_population_does_otherwise(name, where, expected):
-    assert [
-        {
-            round(chance(name, read_cues(trial.prompt.user)), 4)
-            for trial in trials(**{"domain": "cvd"} | more)
-            if trial.cell.name == "HP"
-        }
-        for more in ({}, where)
-    ] == [{share} for share in expected]
+@pytest.mark.parametrize(("name", "flag", "value", "usual", "there"), ELSEWHERE)
+def test_where_a_population_does_otherwise(name, flag, value, usual, there):
+    given = (flag,) if value is None else (flag, value)
+    for flags, expected in (((), usual), (given, there)):
+        for row in asked("2x2", *flags):
+            if row["cell"] == "HP":
+                share = chance(name, read_cues(row["user"]))
+                assert share == pytest.approx(expected, abs=1e-4)
 
 
 def test_which_labels_and_places_a_population_likes():
-    for trial in trials("cvd", design="mechanism"):
-        cues, label = read_cues(trial.prompt.user), next(iter(trial.prompt.acts))
-        likes = {"COORDINATE": 0.8320, "Option A": 0.6900, "Option B": 0.3100}[label]
-        assert round(chance("sim-label", cues), 4) == likes
-        assert round(chance("sim-position", cues), 4) == (
-            0.8022 if cues.first == label else 0.1978
-        )
+    likes = {"COORDINATE": 0.8320, "Option A": 0.6900, "Option B": 0.3100}
+    for row in asked("mechanism"):
+        cues = read_cues(row["user"])
+        assert round(chance("sim-label", cues), 4) == likes[cues.cooperative]
+        first = cues.first == cues.cooperative
+        share = 0.8022 if first else 0.1978
+        assert round(chance("sim-position", cues), 4) == share
 
 
-def test_the_fourth_strength_of_the_lever_comes_near_the_midpoint_of_likeness():
-    likeness, *along = shares("sim-correlation", ["HP", "LA", *LEVELS])
-    assert along == sorted(along)
-    assert along[4] == pytest.approx((along[0] + likeness) / 2, abs=0.05)
+MANY = 240
+STATUS = [
+    ("sim-sloppy", "LP", "unreadable", 0.30),
+    ("sim-sloppy", "HA", "unreadable", 0.02),
+    ("sim-truncating", "HA", "truncated", 0.25),
+    ("sim-truncating", "LP", "truncated", 0.01),
+    ("sim-coin", "HP", "unreadable", 0.01),
+    ("sim-coin", "HP", "truncated", 0),
+]
 
 
-def answered(name, questions):
-    """Rows of the answers of a respondent to these trials."""
-    for trial in questions:
-        text, finish = RESPONDENTS[name](trial.request, SeededRandom(5, name, trial.id))
-        yield oneshot.row(
-            trial, text_reply(text, "truncated" if finish == "length" else "ok")
-        )
-
-
-@pytest.mark.parametrize("name", RESPONDENTS)
-def test_answers_are_as_frequent_as_the_rule_says(name):
-    for cell in ("HP", "KL", "TS"):
-        acts = [
-            row["cooperates"]
-            for row in answered(name, prompts(cell))
-            if row["decision"]
-        ]
-        p, n = shares(name, [cell])[0], len(acts)
-        assert abs(fmean(acts) - p) <= 4.5 * (p * (1 - p) / n) ** 0.5, cell
-
-
-@pytest.mark.parametrize(
-    "name, cell, status, share",
-    [
-        ("sim-sloppy", "LP", "unreadable", 0.30),
-        ("sim-sloppy", "HA", "unreadable", 0.02),
-        ("sim-truncating", "HA", "truncated", 0.25),
-        ("sim-truncating", "LP", "truncated", 0.01),
-        ("sim-coin", "HP", "unreadable", 0.01),
-        ("sim-coin", "HP", "truncated", 0),
-    ],
-)
-def test_what_goes_missing_hangs_on_the_cell(name, cell, status, share):
-    rows = list(
-        answered(
-            name,
-            [
-                trial
-                for trial in trials("cvd", design="2x2", runs=240)
-                if trial.cell.name == cell
-            ],
-        )
-    )
-    missing = sum(row["status"] == status for row in rows) / len(rows)
-    assert missing == pytest.approx(
-        share, abs=4.5 * (share * (1 - share) / len(rows)) ** 0.5
-    )
+@pytest.mark.parametrize(("name", "cell", "status", "share"), STATUS)
+def test_what_goes_missing_hangs_on_the_cell_and_the_rest_goes_by_the_rule(
+    name, cell, status, share
+):
+    names = "sim-sloppy,sim-truncating,sim-coin"
+    rows = asked("2x2", models=names, runs=MANY)
+    here = [row for row in rows if (row["model"], row["cell"]) == (name, cell)]
+    statuses = Counter(row["status"] for row in here)
+    error = (share * (1 - share) / MANY) ** 0.5
+    assert statuses[status] / MANY == pytest.approx(share, abs=4.5 * error)
+    acts = sum(row["cooperates"] or 0 for row in here) / statuses["ok"]
+    assert abs(acts - 0.5) <= 4.5 * 0.5 / statuses["ok"] ** 0.5
 
 
 def policies(name, levels, many):
     return [write(name, Condition(*levels), random.Random(at)) for at in range(many)]
 
 
-def test_a_policy_has_three_to_five_lines_but_for_a_fiftieth_and_a_copycat_has_the_same_for_a_cue():
-    lengths = Counter(
-        text.count("\n") + 1
-        for text in policies("sim-coin", ("low", "absent", "low"), 5000)
-    )
-    assert {*lengths} == {2, 3, 4, 5, 7} and min(
-        lengths[lines] for lines in (3, 4, 5)
-    ) > 1500
+def test_a_policy_has_three_to_five_lines_but_for_a_fiftieth():
+    texts = policies("sim-coin", ("low", "absent", "low"), 5000)
+    lengths = Counter(text.count("\n") + 1 for text in texts)
+    assert min(lengths[lines] for lines in (3, 4, 5)) > 1500
     assert (lengths[2] + lengths[7]) / 5000 == pytest.approx(0.02, abs=0.008)
-    assert [
-        len({*policies("sim-copycat", ("low", cue, "low"), 5)})
-        for cue in ("present", "absent")
-    ] == [1, 5]
+    for cue, many in (("present", 1), ("absent", 5)):
+        copied = policies("sim-copycat", ("low", cue, "low"), 5)
+        assert len(set(copied)) == many
 
 
-@pytest.mark.parametrize(
-    "names, adds, where",
-    [
-        (
-            "sim-correlation sim-tells sim-domain sim-overfit",
-            ACAUSAL,
-            lambda S, C, H: (S, C) == ("high", "present"),
-        ),
-        ("sim-compliance sim-compliance-cued", COMPLIANCE, lambda S, C, H: H == "high"),
-        ("sim-reciprocal", RECIPROCITY, lambda S, C, H: True),
-    ],
-)
-def test_four_policies_in_five_give_the_reason_of_the_population_where_it_has_a_reason(
-    names, adds, where
-):
-    for name, levels in product(
-        names.split(), product(("high", "low"), ("present", "absent"), ("high", "low"))
-    ):
-        share = fmean(
-            any(line in text for line in adds) for text in policies(name, levels, 300)
-        )
-        assert share == pytest.approx(0.8 * where(*levels), abs=0.08), (name, levels)
+REASONS = {
+    "sim-correlation": (ACAUSAL, lambda S, C, H: (S, C) == ("high", "present")),
+    "sim-overfit": (ACAUSAL, lambda S, C, H: (S, C) == ("high", "present")),
+    "sim-compliance": (COMPLIANCE, lambda S, C, H: H == "high"),
+    "sim-reciprocal": (RECIPROCITY, lambda S, C, H: True),
+}
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_four_policies_in_five_give_the_reason_of_the_population_where_it_has_one(name):
+    adds, where = REASONS[name]
+    levels = product(("high", "low"), ("present", "absent"), ("high", "low"))
+    for cell in levels:
+        texts = policies(name, cell, 300)
+        share = sum(any(line in text for line in adds) for text in texts) / 300
+        assert share == pytest.approx(0.8 * where(*cell), abs=0.08), cell
+
+
+def test_every_population_says_what_it_does():
+    assert len({population.does for population in POPULATIONS.values()}) == 19

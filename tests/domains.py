@@ -69,6 +69,8 @@ def study(*flags, stage="decision", name="trials"):
     sent = {}
     for line in asked:
         if line.get("stage") == stage:
-            *_, system, user = line["request"]["messages"]
-            sent[line["id"]] = {"system": system["content"], "user": user["content"]}
+            said = [message["content"] for message in line["request"]["messages"]]
+            system, *examples, user = said
+            texts = {"system": system, "user": user, "examples": examples}
+            sent[line["id"]] = texts
     return [row | sent[row["id"]] for row in listed]

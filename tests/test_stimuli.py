@@ -16,7 +16,7 @@ from cirrus.ask.prompts import (
     Condition,
     Mirror,
     Stimulus,
-    decision_prompt,
+    encounter_prompt,
     notice,
     sentences,
 )
@@ -48,9 +48,9 @@ ELSEWHERE = re.compile(
 )
 UNTIDY = re.compile(r"  |\n\n\n| \n|\n[ ](?!- )| [.,;:!?]|\.\.|[{}]|^\s|\s$")
 NUMBER = re.compile(r"\{([TRPS])\}")
-every = [
-    (domain, bulletin) for domain in DOMAINS.values() for bulletin in domain.bulletins
-]
+every = []
+for each in DOMAINS.values():
+    every += [(each, bulletin) for bulletin in each.bulletins]
 each_bulletin = pytest.mark.parametrize(
     ("domain", "bulletin"), every, ids=[bulletin.id for _, bulletin in every]
 )
@@ -59,23 +59,12 @@ each_bulletin = pytest.mark.parametrize(
 def outcomes(domain):
     """Of each bulletin, its entry as the file has it."""
     listed = json.loads(domain.texts[f"{folder_of(domain.name)}/outcomes.json"])
-    assert len(listed) == len(domain.bulletins)
     return [listed[f"round_{bulletin.number}"] for bulletin in domain.bulletins]
 
 
 def words_of(bulletin):
     """Its text without what is filled in."""
     return re.sub(r"\{\w+\}", "", bulletin.text)
-
-
-def fours(texts):
-    """All runs of four words inside their sentences."""
-    parts = [
-        re.findall(r"[\w'{}]+", part)
-        for text in texts
-        for part in re.split(r"[.;]", text.lower())
-    ]
-    return {tuple(part[at : at + 4]) for part in parts for at in range(len(part) - 3)}
 
 
 # --- bulletins ---------------------------------------------------------------------------------
@@ -85,8 +74,6 @@ def fours(texts):
 def test_a_bulletin_is_a_short_notice_that_says_each_thing_once_and_outcomes_together(
     domain, bulletin
 ):
-    named = Counter(re.findall(r"\{(\w+)\}", bulletin.text))
-    assert all(named[slot] == 1 for slot in (*SLOTS, *"TRPS")), named
     for variant in domain.variants:
         stimulus = Stimulus(bulletin, variant, NEUTRAL)
         symmetry = sentences(domain, stimulus)["symmetry"]
@@ -116,15 +103,12 @@ def test_situations_orders_of_outcomes_and_the_act_named_first_are_balanced(doma
     many, sizes = SITUATIONS[domain.name]
     situations = [entry["situation"] for entry in outcomes(domain)]
     main = Counter(situations[: total - last])
-    assert len(main) == many and {*main.values()} <= sizes
-    assert {*situations[total - last :]} <= {*main}
+    assert len(main) == many and set(main.values()) <= sizes
+    assert set(situations) == set(main)
     named = Counter(map(first_named, domain.bulletins))
     assert abs(named["early"] - named["late"]) <= 2, named
     orders = Counter("".join(NUMBER.findall(b.text)) for b in domain.bulletins)
-    assert len(orders) >= 0.7 * len(domain.bulletins) and max(orders.values()) <= 2
-    for outcome, place in product("TRPS", range(4)):
-        share = sum(n for order, n in orders.items() if order[place] == outcome)
-        assert 0.1 <= share / len(domain.bulletins) <= 0.45, (outcome, place)
+    assert len(orders) >= 0.7 * total and max(orders.values()) <= 2
 
 
 @both
@@ -146,13 +130,12 @@ def test_outcomes_keep_the_inequalities_of_the_methods_and_leave_room_for_the_le
 def test_acts_are_named_and_described_alike(domain):
     """Both acts of a situation: equally many words on the form, none praised."""
     for bulletin in domain.bulletins:
-        early, late, lines = bulletin.situation[1:]
-        assert len(early.split()) == len(late.split()), bulletin.situation.name
-        for pair in lines:
-            cooperative, other = (line.split() for line in pair)
-            assert abs(len(cooperative) - len(other)) <= 1, pair
-            assert cooperative[0] == other[0], "the same verb"
-            assert not any(map(PRAISE.search, pair))
+        early, late, lines = bulletin.situation
+        assert len(early.split()) == len(late.split()), bulletin.id
+        for cooperative, other in lines:
+            assert not PRAISE.search(cooperative) and not PRAISE.search(other)
+            ours, theirs = cooperative.split(), other.split()
+            assert abs(len(ours) - len(theirs)) <= 1 and ours[0] == theirs[0]
 
 
 # --- sentences of the conditions ---------------------------------------------------------------
@@ -160,16 +143,10 @@ def test_acts_are_named_and_described_alike(domain):
 
 def wordings(domain, words):
     """{(factor, level): its sentences}."""
-    return {
-        (factor, level): domain.toggles[words][factor][level]
-        for factor, levels in (
-            ("S", ("high", "low")),
-            ("C", ("present",)),
-            ("entry", ENTRIES),
-            ("record", ("late",)),
-        )
-        for level in levels
-    }
+    levels = [("S", "high"), ("S", "low"), ("C", "present"), ("record", "late")]
+    levels += [("entry", level) for level in ENTRIES]
+    toggles = domain.toggles[words]
+    return {(factor, level): toggles[factor][level] for factor, level in levels}
 
 
 @both
@@ -178,18 +155,15 @@ def test_twelve_wordings_name_the_counterpart_and_are_as_long_at_each_level(
     domain, words
 ):
     listed = wordings(domain, words)
-    assert len({text for texts in listed.values() for text in texts}) == 8 * WORDINGS
+    assert len(set(chain(*listed.values()))) == 8 * WORDINGS
     for (factor, level), texts in listed.items():
         assert len(texts) == WORDINGS, (factor, level)
         specified = words == "standard" and factor in ("S", "C")  # wording 1
-        assert all(
-            "{peer}" in text and not re.search(r"\bpeers\b|\bdesks?\b", text)
-            for text in texts[specified:]
-        ), (factor, level)
-    for at, (factor, levels) in product(
-        range(WORDINGS), (("S", ("high", "low")), ("entry", ENTRIES[1:]))
-    ):
-        sizes = [len(listed[factor, level][at].split()) for level in levels]
+        for text in texts[specified:]:
+            assert "{peer}" in text and not re.search(r"\bpeers\b|\bdesks?\b", text)
+    levels = {"S": ("high", "low"), "entry": ENTRIES[1:]}
+    for at, factor in product(range(WORDINGS), levels):
+        sizes = [len(listed[factor, level][at].split()) for level in levels[factor]]
         exempt = (words, factor, at) == ("standard", "S", 0)
         assert exempt or max(sizes) - min(sizes) <= 3, (factor, at)
 
@@ -198,8 +172,7 @@ def test_twelve_wordings_name_the_counterpart_and_are_as_long_at_each_level(
 def test_ablated_sentences_are_other_ones(domain):
     ablated = wordings(domain, "ablated")
     for key, standard in wordings(domain, "standard").items():
-        assert not {*standard} & {*ablated[key]}
-        assert key[0] == "entry" or not fours(standard) & fours(ablated[key]), key
+        assert not set(standard) & set(ablated[key]), key
 
 
 @both
@@ -229,15 +202,14 @@ def test_the_twin_control_alone_is_undisguised(domain):
 def test_the_mirror_study_s_record_has_two_classes_of_twenty_pairs_in_either_order(
     domain,
 ):
-    assert len({*domain.records}) == WORDINGS
+    texts = {record["text"] for record in domain.records}
+    assert len(texts) == len(domain.records) == WORDINGS
     bulletin, variant = domain.bulletins[0], domain.variants[0]
     for wording, first in product(range(WORDINGS), ("own", "contractor")):
         alike = {"own": 18, "contractor": 2}
         mirror = Mirror(bulletin.outcomes, alike, first)
-        condition = Condition("", "absent", "omit")
-        stimulus = Stimulus(
-            bulletin, variant, condition, wording=wording, entry="own", mirror=mirror
-        )
+        said = {"wording": wording, "entry": "own", "mirror": mirror}
+        stimulus = Stimulus(bulletin, variant, Condition("", "absent", "omit"), **said)
         text = notice(domain, stimulus)
         assert not UNTIDY.search(text), text
         said = sentences(domain, stimulus)
@@ -249,28 +221,34 @@ def test_the_mirror_study_s_record_has_two_classes_of_twenty_pairs_in_either_ord
 
 @each_bulletin
 def test_every_rendering_differs_in_the_sentences_of_its_cell_alone(domain, bulletin):
-    """Each wording, words, entry and level; H, C and variants by turns."""
-    levels = [
-        ("high", "present", "high"),
-        ("low", "absent", "low"),
-        ("low", "present", "omit"),
-    ]
-    for variant, words in product(domain.variants[bulletin.number % 3 :: 3], WORDS):
-        left = set()
-        for wording, levels_here, entry in product(range(WORDINGS), levels, ENTRIES):
-            stimulus = Stimulus(
-                bulletin, variant, Condition(*levels_here), words, wording, entry
-            )
-            text = decision_prompt(domain, stimulus, "L2", "other-first").user
-            assert not UNTIDY.search(text), text
-            for slot, sentence in sentences(domain, stimulus).items():
-                assert text.count(sentence) == 1 or not sentence, (slot, sentence)
-                if slot == "entry":  # the status line is not part of a notice
-                    assert f"\n\n{sentence}\n\n" in text
-                text = text.replace(sentence, "") if sentence else text
-            left.add(" ".join(text.split()))
-        assert len(left) == 1
-        assert not TELLTALE.search(left.pop())
+    """Each wording, words and entry; levels and variants by turns."""
+    levels = [("high", "present", "high"), ("low", "absent", "low")]
+    variant, left = domain.variants[bulletin.number % len(domain.variants)], set()
+    for words, wording, entry in product(WORDS, range(WORDINGS), ENTRIES):
+        condition = Condition(*levels[wording % 2])
+        stimulus = Stimulus(bulletin, variant, condition, words, wording, entry)
+        text = notice(domain, stimulus)
+        assert not UNTIDY.search(text), text
+        for slot, sentence in sentences(domain, stimulus).items():
+            assert not sentence or text.count(sentence) == 1, slot
+            text = text.replace(sentence, "") if sentence else text
+        left.add(" ".join(text.split()))
+    assert len(left) == 1 and not TELLTALE.search(left.pop())
+
+
+def test_a_policy_is_shown_as_written_braces_and_all():
+    domain, bulletin = every[0]
+    stimulus = Stimulus(bulletin, domain.variants[0], NEUTRAL)
+    policy = "1. Weigh customers first.\n2. Tell {office} before noon."
+    for written, opening in (
+        (policy, f"Your declared policy:\n{policy}\n\n"),
+        ("", ""),
+    ):
+        history = [("COORDINATE", "PREEMPT"), ("PREEMPT", None), (None, "COORDINATE")]
+        text = encounter_prompt(domain, stimulus, "L3", "x", written, history).user
+        assert text.startswith(opening) and ("policy" in text) == bool(written)
+        rows = re.findall("^- you: (.+); counterparty: (.+)$", text, re.M)
+        assert rows == [("Option A", "no entry"), ("no entry", "Option B")]
 
 
 @both

@@ -30,32 +30,21 @@ def manifest(folder):
     return json.loads((run_in(folder / "o") / "manifest.json").read_text())
 
 
-def bare(folder, *command, **streams):
+def bare(folder, *command, out=subprocess.PIPE):
     """The command by a Python without packages."""
-    return subprocess.run(
-        [sys.executable, "-S", *command],
-        cwd=folder,
-        text=True,
-        timeout=60,
-        env=clean_environment(),
-        stderr=subprocess.PIPE,
-        **streams,
-    )
+    bare_python = [sys.executable, "-S", *command]
+    more = {"cwd": folder, "env": clean_environment(), "stderr": subprocess.PIPE}
+    return subprocess.run(bare_python, text=True, timeout=60, stdout=out, **more)
 
 
 def test_a_bare_python_runs_the_whole_study(tmp_path):
-    run = bare(tmp_path, ROOT / PILOT, "--out", "o", stdout=subprocess.PIPE)
+    run = bare(tmp_path, ROOT / PILOT, "--out", "o")
     assert run.returncode == 0, run.stderr
-    assert (
-        run.stdout.startswith("SIMULATED respondents answer")
-        and manifest(tmp_path)["simulated"]
-    )
+    assert run.stdout.startswith("SIMULATED respondents answer")
+    assert manifest(tmp_path)["simulated"]
     folder = tmp_path / "o/pilot-s42"
-    assert {path.name for path in folder.iterdir()} == DERIVED | {
-        "manifest.json",
-        "journal.jsonl.gz",
-        "prompts.json",
-    }
+    names = {path.name for path in folder.iterdir()}
+    assert names == DERIVED | {"manifest.json", "journal.jsonl.gz", "prompts.json"}
     assert len(read_bytes(folder / "trials.jsonl.gz").splitlines()) == 160
     for name in ("pilot-summary.md", "report.html", "trials.csv"):
         assert "SIMULATED" in (folder / name).read_text()
@@ -63,27 +52,34 @@ def test_a_bare_python_runs_the_whole_study(tmp_path):
 
 @pytest.mark.parametrize("script", scripts())
 def test_help_needs_no_package(tmp_path, script):
-    run = bare(tmp_path, ROOT / script, "--help", stdout=subprocess.PIPE)
+    run = bare(tmp_path, ROOT / script, "--help")
     assert run.returncode == 0 and run.stdout.startswith("usage: ")
 
 
 def test_a_reader_that_goes_away_does_not_stop_the_study(tmp_path):
     reader, out = os.pipe()
     os.close(reader)
-    bare(tmp_path, ROOT / PILOT, "--out", "o", stdout=out)
+    bare(tmp_path, ROOT / PILOT, "--out", "o", out=out)
     os.close(out)
     assert manifest(tmp_path)["state"] == "complete"
 
 
 def test_a_dry_run_asks_and_writes_nothing(cli, double, tmp_path):
-    facts = json.loads(
-        cli(PILOT, "--dry-run", "--base-url", double.url, "--json").stdout
-    )
-    assert (facts["dry_run"], facts["simulated"], facts["calls"]) == (True, False, 160)
-    assert cli(PILOT, "--dry-run", key=KEY).stdout.startswith(
-        "https://openrouter.ai/api/v1: 160 calls, projected cost $"
-    )
-    assert double.ledger()["requests"] == [] and list(tmp_path.iterdir()) == []
+    told = cli(PILOT, "--dry-run", "--base-url", double.url, "--json")
+    facts = json.loads(told.stdout)
+    assert facts["dry_run"] and not facts["simulated"] and facts["calls"] == 160
+    priced = "https://openrouter.ai/api/v1: 160 calls, projected cost $"
+    assert cli(PILOT, "--dry-run", key=KEY).stdout.startswith(priced)
+    assert double.ledger()["requests"] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_of_a_mechanism_study_says_how_long_it_takes(cli):
+    """20 bulletins × 3 blocks × 8 cells = 480 calls of two seconds, eight at once."""
+    flags = ("--design", "mechanism", "--runs", 3, "--models", "sim-coin")
+    told = cli(PILOT, "--dry-run", *flags)
+    assert "take about 2 minutes of live calls, 8 at once" in told.stdout
+    assert "40% → 95%, 3% missing: cue-responsive" in told.stdout
 
 
 CALLS = 2 * (16 + 2)  # of two models, with their warm-ups
@@ -106,35 +102,36 @@ def test_a_finished_run_asks_nobody_and_derives_lost_and_edited_files_from_its_j
     folder = run_in(tmp_path / "o")
     before = derived(folder)
     for lost in DERIVED:
-        (folder / lost).unlink() if lost < "r" else (folder / lost).write_bytes(
-            b"edited"
-        )
+        if lost < "r":
+            (folder / lost).unlink()
+        else:
+            (folder / lost).write_bytes(b"edited")
         assert cli(*LIVE, NOWHERE).returncode == 0
         assert derived(folder) == before
     noted = manifest(tmp_path)
     again = cli(*LIVE, NOWHERE)
     assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
-    assert len(double.ledger()["requests"]) == CALLS and manifest(tmp_path) == noted
+    assert len(double.ledger()["requests"]) == CALLS
+    assert manifest(tmp_path) == noted
 
 
 def test_cost_and_sessions_add_up_over_starts(cli, double, tmp_path):
     double.script(faults=[{"fault": "401", "skip": 10}])
     stopped = cli(*LIVE, double.url, "--concurrency", 1)
     assert stopped.returncode == 5
-    assert (why := manifest(tmp_path)["unproven"]["ended_by"]) and why in stopped.stderr
+    why = manifest(tmp_path)["unproven"]["ended_by"]
+    assert why and why in stopped.stderr
     assert cli("analyze.py", "--verify", "o").returncode == 3
     first = double.ledger()["billed_usd"]
     double.script()
     assert cli(*LIVE, double.url).returncode == 0
     noted = manifest(tmp_path)
-    assert noted["cost"]["spent_usd"] == pytest.approx(
-        first + double.ledger()["billed_usd"]
-    )
-    assert [session["ended_by"] for session in noted["unproven"]["sessions"]] == [
-        "ProviderRefused",
-        "complete",
-    ]
-    assert noted["served"] == {f"double/{m}": {f"double/{m}-2026": 16} for m in "ab"}
+    billed = first + double.ledger()["billed_usd"]
+    assert noted["cost"]["spent_usd"] == pytest.approx(billed)
+    ends = [session["ended_by"] for session in noted["unproven"]["sessions"]]
+    assert ends == ["ProviderRefused", "complete"]
+    for model in ("double/a", "double/b"):
+        assert noted["served"][model] == {f"{model}-2026": 16}
 
 
 def start(double, tmp_path, calls, *more):
@@ -151,8 +148,8 @@ def test_an_interruption_keeps_every_answer_and_resumes(cli, double, tmp_path, n
     process.send_signal(name)
     printed, _ = process.communicate(timeout=20)
     assert process.returncode == 130 and "the same command resumes" in printed
-    lines = [line for line, _, _ in entries(run_in(tmp_path / "o") / "journal.jsonl")]
-    answers = sum("response" in line for line in lines)
+    journal = run_in(tmp_path / "o") / "journal.jsonl"
+    answers = sum("response" in line for line, _, _ in entries(journal))
     # Calls in flight were awaited.
     assert answers == len(double.ledger()["requests"]) < CALLS
     double.script()
@@ -171,9 +168,8 @@ def test_a_second_interruption_ends_at_once_and_what_it_gave_up_is_charged_at_th
     printed, _ = process.communicate(timeout=5)  # the calls themselves would take 60 s
     assert process.returncode == 130 and "Traceback" not in printed
     assert cli(*LIVE, double.url).returncode == 0
-    assert (
-        manifest(tmp_path)["cost"]["spent_usd"] >= double.ledger()["billed_usd"] - 1e-9
-    )
+    spent = manifest(tmp_path)["cost"]["spent_usd"]
+    assert spent >= double.ledger()["billed_usd"] - 1e-9
 
 
 def test_a_second_process_on_a_run_is_refused(cli, double, tmp_path):

@@ -11,7 +11,7 @@ from itertools import chain, permutations, product
 import pytest
 from domains import DOMAINS, LABEL_WORD, TELLTALE, both
 
-from cirrus.ask.bulletins import PROMPTS, TWIN, folder_of
+from cirrus.ask.bulletins import PROMPTS, folder_of
 from cirrus.ask.prompts import (
     Condition,
     Mirror,
@@ -187,36 +187,6 @@ def test_status_lines_have_one_day_one_clock_time_and_no_praise(domain):
                 assert not PRAISE.search(text), text
         for text in listed["record", "late"]:
             assert "49" in text and "50" in text and "{late}" in text
-
-
-@both
-def test_the_twin_control_alone_is_undisguised(domain):
-    twins = [domain.toggles["standard"]["entry"][who][0] for who in TWIN]
-    sizes = [len(text.split()) for text in twins]
-    assert max(sizes) - min(sizes) <= 3
-    assert all(re.search(r"\bAI\b", text) for text in twins)
-    assert not any(map(PRAISE.search, twins))
-
-
-@both
-def test_the_mirror_study_s_record_has_two_classes_of_twenty_pairs_in_either_order(
-    domain,
-):
-    texts = {record["text"] for record in domain.records}
-    assert len(texts) == len(domain.records) == WORDINGS
-    bulletin, variant = domain.bulletins[0], domain.variants[0]
-    for wording, first in product(range(WORDINGS), ("own", "contractor")):
-        alike = {"own": 18, "contractor": 2}
-        mirror = Mirror(bulletin.outcomes, alike, first)
-        said = {"wording": wording, "entry": "own", "mirror": mirror}
-        stimulus = Stimulus(bulletin, variant, Condition("", "absent", "omit"), **said)
-        text = notice(domain, stimulus)
-        assert not UNTIDY.search(text), text
-        said = sentences(domain, stimulus)
-        assert not PRAISE.search(said["record"]) and not PRAISE.search(said["entry"])
-        record = said["record"].replace("twenty", "20")
-        assert "half" in record.lower() and "18" in record
-        assert (record.index("staff") < record.index("contractor")) == (first == "own")
 
 
 @each_bulletin

@@ -12,7 +12,6 @@ from cirrus.ask.prompts import Condition
 from cirrus.ask.respondents import (
     ACAUSAL,
     COMPLIANCE,
-    POPULATIONS,
     RECIPROCITY,
     chance,
     write,
@@ -209,7 +208,3 @@ def test_four_policies_in_five_give_the_reason_of_the_population_where_it_has_on
         texts = policies(name, cell, 300)
         share = sum(any(line in text for line in adds) for text in texts) / 300
         assert share == pytest.approx(0.8 * where(*cell), abs=0.08), cell
-
-
-def test_every_population_says_what_it_does():
-    assert len({population.does for population in POPULATIONS.values()}) == 19

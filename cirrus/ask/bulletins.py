@@ -141,10 +141,6 @@ class Variant(NamedTuple):
     fields: dict[str, str]
 
 
-# {factor: {level: wordings}}
-Toggles = dict[str, dict[str, list[str]]]
-
-
 class Domain(NamedTuple):
     """Everything prompts are made of; read only.
 
@@ -158,7 +154,7 @@ class Domain(NamedTuple):
     name: str
     bulletins: tuple[Bulletin, ...]
     variants: tuple[Variant, ...]
-    toggles: dict[str, Toggles]
+    toggles: dict[str, dict[str, dict[str, list[str]]]]
     records: list[dict[str, str]]
     fixed: dict[str, str]
     acts: tuple[str, str]
@@ -357,7 +353,7 @@ def _read_variants(
         raise complaint(path, "holdout", "all alike", advice)
 
 
-def _toggles(frame: Mapping[str, Any], words: str) -> Toggles:
+def _toggles(frame: Mapping[str, Any], words: str) -> dict[str, dict[str, list[str]]]:
     """The wordings of every level; one that says nothing has an empty one."""
     cues, mirror, silent = frame["toggles"][words], frame["mirror"], [""]
     twin = {who: [said] for who, said in frame["twin"].items()}

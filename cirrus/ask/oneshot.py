@@ -269,14 +269,14 @@ BALANCED_ORDERS = {
     6: lambda b, k: b + k,
     3: lambda b, k: b // 4,
 }
-# (wording, scheme, order)
-Worded = tuple[int, str, str]
 
 
-def balanced(bulletins: int, runs: int, wordings: int) -> dict[tuple[int, int], Worded]:
+def balanced(
+    bulletins: int, runs: int, wordings: int
+) -> dict[tuple[int, int], tuple[int, str, str]]:
     """{(bulletin, block): (wording, scheme, order)}: no two of them go together. With other numbers
     of blocks, scheme and order are those that bulletin, wording and each other have had least."""
-    out: dict[tuple[int, int], Worded] = {}
+    out: dict[tuple[int, int], tuple[int, str, str]] = {}
     met: Counter[tuple] = Counter()
     for b, k in product(range(bulletins), range(runs)):
         wording = (wordings * k // runs + b) % wordings

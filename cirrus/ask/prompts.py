@@ -217,32 +217,33 @@ def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:
     return Prompt(_system(domain, stimulus, "strategy"), user, (), {})
 
 
-# (own act, peer's act) as canonical acts, or None for one that could not be read
-History = Sequence[tuple[str | None, str | None]]
-
-
 def encounter_prompt(
     domain: Domain,
     stimulus: Stimulus,
     scheme: str,
     order: str,
     policy: str,
-    history: History | None = (),
+    history: Sequence[tuple[str | None, str | None]] | None = (),
 ) -> Prompt:
     """The tournament's decision phase: own policy, bulletin, this pair's encounters, contract.
 
-    `history` holds the encounters of this round, oldest first; the last two are shown, in the
-    labels of `scheme`. An empty policy or history leaves no trace. None: history is off, and the
-    system prompt does not speak of it either.
+    `history` holds (own act, peer's act) of this round, oldest first, as canonical acts, or None
+    for one that could not be read; the last two are shown, in the labels of `scheme`. An empty
+    policy or history leaves no trace. None: history is off, and the system prompt does not speak
+    of it either.
     """
-    phase = "first_only" if history is None else "decision"
-    rows = _history(domain, scheme, history or ())
+    phase = "decision"
+    if history is None:
+        history, phase = (), "first_only"
+    rows = _history(domain, scheme, history)
     system = _system(domain, stimulus, phase)
     beside = {"policy": policy.strip(), "history": rows}
     return _asked(domain, stimulus, scheme, order, system, "encounter", **beside)
 
 
-def _history(domain: Domain, scheme: str, history: History) -> str:
+def _history(
+    domain: Domain, scheme: str, history: Sequence[tuple[str | None, str | None]]
+) -> str:
     templates = domain.templates
     words: dict[str | None, str] = {None: templates["no_entry"]}
     for label, act in acts_of(domain, scheme).items():

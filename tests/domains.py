@@ -71,6 +71,6 @@ def study(*flags, stage="decision", name="trials"):
         if line.get("stage") == stage:
             said = [message["content"] for message in line["request"]["messages"]]
             system, *examples, user = said
-            texts = {"system": system, "user": user, "examples": examples}
-            sent[line["id"]] = texts
+            sent[line["id"]] = {"system": system, "user": user, "examples": examples}
+            sent[line["id"]]["seed"] = line["request"]["seed"]
     return [row | sent[row["id"]] for row in listed]

@@ -140,7 +140,9 @@ def test_blocks_are_whole_and_differ_in_nothing_but_their_cells(name):
     first = keys[:: len(TABLE[name])]
     assert first == list(blocks)  # asked as a whole
     assert sum(a[0] == b[0] for a, b in pairwise(first)) < 0.75 * len(first)
-    assert len({row["id"] for row in rows}) == len(rows)
+    seeds = {row["seed"] for row in rows}  # each trial has luck of its own
+    assert len({row["id"] for row in rows}) == len(seeds) == len(rows)
+    assert max(seeds) < 2**31  # what servers take
 
 
 @pytest.mark.parametrize("name", ["mechanism", "lever", "twin"])

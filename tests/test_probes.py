@@ -36,8 +36,9 @@ def test_every_question_comes_twenty_times_in_every_cell_and_gives_nothing_away(
         question = "\n".join(row["user"].splitlines()[-8:])
         assert not TELLTALE.search(question) and not LABEL_WORD.search(question)
         assert "{" not in row["user"]
-    expected = set(product(CELLS, KINDS, [""])) - set(product(CELLS, ["beliefs"], [""]))
-    expected |= set(product(CELLS, ["beliefs"], ["late", "early", "any"]))
+    questions = [(kind, "") for kind in KINDS if kind != "beliefs"]
+    questions += [("beliefs", given) for given in ("late", "early", "any")]
+    expected = {(cell, *question) for cell, question in product(CELLS, questions)}
     assert set(met) == expected
     for bulletins in met.values():
         assert len(bulletins) >= 20

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -292,7 +293,7 @@ def _read_bulletins(
     """In their order; the last `held_out` of them are held out."""
     folder = folder_of(name)
     many, held_out = frame["bulletins"], frame["held_out"]
-    found = sum(path.startswith(f"{folder}/round_") for path in _paths(source))
+    found = sum(fnmatch(path, f"{folder}/round_*.md") for path in _paths(source))
     if not held_out < many == found:
         advice = f"the folder has {found}: say so there, and how many are held out"
         counts = [many, held_out]

@@ -41,10 +41,12 @@ from cirrus.ask.probes import KINDS as PROBES
 from cirrus.ask.prompts import LEVERS
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.families import EFFECTS, power
+from cirrus.judge import prereg
 from cirrus.reports.pilot import read
-from common import UsageError, cli
+from common import COMPLETE, UsageError, cli
 from common import config as c
-from common.artifacts import read_bytes
+from common.artifacts import read_bytes, sha256
+from common.runs import Origin
 from common.session import Ended, last_words
 from common.shape import enum, options, whole
 from common.verify import open_run
@@ -134,6 +136,11 @@ def arguments(argv: Sequence[str]) -> Namespace:
         metavar="NAME",
         help="standard or ablated: the wording of prompts and cues",
     )
+    add(
+        "--preregister",
+        action="store_true",
+        help="write prereg.json into the run's folder, print its hash, ask nothing",
+    )
     return flags.parse_args(argv)
 
 
@@ -159,9 +166,13 @@ def main(argv: Sequence[str]) -> cli.Done:
     simulated = setup.choice.simulated
     more = instruments.further_texts(study, source, simulated)
     origin = setup.origin(folder, study, domain.texts | more)
-    asked = instruments.pilot(
-        origin
-    )  # blocks of cells: designed, asked, read, compared
+    if args.preregister and not args.dry_run:
+        return preregister(origin, args.design)
+    registered = folder / prereg.FILE
+    if registered.is_file():
+        origin.identity["prereg_sha256"] = sha256(read_bytes(registered))
+    # Blocks of cells: designed, asked, read, compared.
+    asked = instruments.pilot(origin)
 
     def told() -> tuple[dict[str, Any], list[str]]:
         return preview(study, domain, folder, setup.limits["decision"])
@@ -177,6 +188,17 @@ def run_id(setup: c.Setup, name: str, study: Mapping[str, Any]) -> str:
     if name == "mechanism":
         usual["lever"] = dict.fromkeys(setup.usual["respondents"], DEFAULT_LEVER)
     return setup.run_id(f"{name}-s{study['seed']}", study, usual)
+
+
+def preregister(origin: Origin, design: str) -> cli.Done:
+    """Write what will be asked, read and tested; the same command without the flag asks."""
+    folder = origin.folder
+    study = prereg.one_shot(design, folder.name, origin.identity["config"])
+    digest = prereg.write(folder, study)
+    file = str(folder / prereg.FILE)
+    facts = {"preregistered": [{"file": file, "runs": 1, "sha256": digest}]}
+    lines = [f"{file}: sha256 {digest}", prereg.POST]
+    return cli.Done(COMPLETE, facts, "\n".join(lines))
 
 
 def check_flags(args: Namespace) -> None:

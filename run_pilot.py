@@ -170,7 +170,8 @@ def main(argv: Sequence[str]) -> cli.Done:
         return preregister(origin, args.design)
     registered = folder / prereg.FILE
     if registered.is_file():
-        origin.identity["prereg_sha256"] = sha256(read_bytes(registered))
+        marked = {"prereg_sha256": sha256(read_bytes(registered))}
+        origin = origin._replace(identity={**origin.identity, **marked})
     # Blocks of cells: designed, asked, read, compared.
     asked = instruments.pilot(origin)
 

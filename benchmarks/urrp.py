@@ -2,15 +2,22 @@
 
     python3 benchmarks/urrp.py            # the small file, 10,000 trials, linearity
     python3 benchmarks/urrp.py --million  # and a million trials of 20 models (minutes)
+    python3 benchmarks/urrp.py --reader ../shared/data   # open what the reader never saw
 
 Targets: 230 trials in 1 s; 10,000 trials of one model with 2,000 distinct refusals in 40 s; a
 million trials of 20 models with 2,000 distinct refusals each in 300 s of processor time;
 time linear in the trials.
+
+`--reader` writes benchmarks/urrp-reader.json: what the reader is worth on answers that it was
+not written on. These are the 120 of tests/data/urrp_held_out.jsonl, the odd half of
+chatgpt-refusals and one model of XSTest, which lie outside the project. Nobody tunes on them:
+a reader that was changed after it says so by its hash.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -27,7 +34,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from figures import Figure, show  # noqa: E402 - the folders are put on the path above
 
-from urrp import items  # noqa: E402
+from stats import wilson_interval  # noqa: E402
+from urrp_analyze import classify, classify_refusal, items  # noqa: E402
 
 SCRIPT = ROOT / "urrp_analyze.py"
 REFUSING = ("declare", "frames", "trigger")
@@ -122,6 +130,87 @@ def figures(million: bool) -> Iterator[Figure]:
             yield Figure("the same: peak memory", megabytes, "MB")
 
 
+HELD_OUT = ROOT / "tests" / "data" / "urrp_held_out.jsonl"
+FOUND = ROOT / "benchmarks" / "urrp-reader.json"
+XSTEST = "llama2orig"  # of three models the one with most refusals
+CLASSES = ("HEDGE", "AFFIRM", "DENIAL", "REFUSE")
+
+
+def coarse(label: str) -> str:
+    return "REFUSE" if label.startswith("REFUSE") else label
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def share(k: int, n: int) -> dict[str, float]:
+    low, high = wilson_interval(k, n)[:2]
+    return {"k": k, "n": n, "value": k / n, "low": low, "high": high}
+
+
+def of_answers(rows: list[dict[str, str]]) -> dict[str, object]:
+    """Accuracy and recall of classes on labelled answers to the suite's prompts."""
+    pairs = [(coarse(row["label"]), coarse(classify(row).label)) for row in rows]
+    right = sum(label == read for label, read in pairs)
+    exact = sum(row["label"] == classify(row).label for row in rows)
+    recall = {}
+    for name in CLASSES:
+        read = [read for label, read in pairs if label == name]
+        recall[name] = share(read.count(name), len(read))
+    return {
+        "accuracy": share(right, len(pairs)),
+        "accuracy with three kinds of refusal": share(exact, len(pairs)),
+        "recall": recall,
+    }
+
+
+def of_refusals(pairs: list[tuple[bool, str]]) -> dict[str, object]:
+    """Refusals that people saw against those that the reader finds."""
+    read = [
+        (refused, classify_refusal(text).label == "refusal") for refused, text in pairs
+    ]
+    both = sum(refused and found for refused, found in read)
+    only_people = sum(refused and not found for refused, found in read)
+    only_reader = sum(found and not refused for refused, found in read)
+    return {
+        "precision": share(both, both + only_reader),
+        "recall": share(both, both + only_people),
+        "f1": 2 * both / (2 * both + only_people + only_reader),
+    }
+
+
+def opened(shared: Path) -> None:
+    """Read what was kept shut, once; write figures, commit and the reader's hash."""
+    xstest = [
+        (row["label"] == "full_refusal", row["completion"])
+        for row in rows_of(shared / "refusals-dev.jsonl")
+        if row["model"] == XSTEST and row["label"] != "partial_refusal"
+    ]
+    gpt = [
+        (row["tone"] == "rejected", row["response"])
+        for row in rows_of(shared / "chatgpt-refusals-dev.jsonl")
+        if int(row["id"]) % 2 and row["tone"] in ("rejected", "complied")
+    ]
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    out = {
+        "commit": head.stdout.strip(),
+        "urrp_analyze.py": hashlib.sha256(SCRIPT.read_bytes()).hexdigest(),
+        "answers to the suite": of_answers(rows_of(HELD_OUT)),
+        f"XSTest, {XSTEST}": of_refusals(xstest),
+        "chatgpt-refusals, odd half": of_refusals(gpt),
+        "both": of_refusals(xstest + gpt),
+    }
+    FOUND.write_text(json.dumps(out, indent=1) + "\n", "utf-8")
+    print(FOUND.read_text("utf-8"))
+
+
 def main() -> int:
     flags = argparse.ArgumentParser(
         description="How fast and how large urrp_analyze.py is."
@@ -130,7 +219,14 @@ def main() -> int:
         "--million", action="store_true", help="also a million trials of 20 models"
     )
     flags.add_argument("--json", action="store_true", help="a JSON line each")
-    return show(figures(flags.parse_args().million))
+    flags.add_argument(
+        "--reader", metavar="DIR", type=Path, help="open what the reader never saw"
+    )
+    args = flags.parse_args()
+    if args.reader:
+        opened(args.reader)
+        return 0
+    return show(figures(args.million))
 
 
 if __name__ == "__main__":

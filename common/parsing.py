@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from common.refusals import classify_refusal
+from common.refusals import declines
 
 READ_FROM = ("", "line", "think", "only")
 DRESSING = re.compile(
@@ -79,7 +79,7 @@ def parse_decision(
             return Parsed(None, "ambiguous")
     if said in map(_plain, known_labels):
         return Parsed(None, "wrong_label")
-    if classify_refusal(answer[:REFUSAL_READS]).label == "refusal":
+    if declines(answer[:REFUSAL_READS]):
         return Parsed(None, "refused")
     return Parsed(None, "ambiguous" if _names_both(said, labels) else "unreadable")
 

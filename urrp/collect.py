@@ -24,7 +24,8 @@ from common.rng import SeededRandom
 from common.runs import Origin
 from common.session import Derived, Instrument
 from common.wire import FINAL_OUTCOMES, Reply, Request
-from urrp import QUESTIONS, SUITE_PATH, Item, items, load_suite
+from urrp import SUITE_PATH
+from urrp_analyze import QUESTIONS, TRIGGERS, VERSION, Item, items
 
 STAGE = "trial"
 FILE = "urrp_runs.jsonl"
@@ -64,7 +65,7 @@ def _request(
     config, model, trial, temperature, item: Item, rng: SeededRandom
 ) -> Request:
     at = "default" if temperature == "default" else f"{temperature:g}"
-    number = f"-{load_suite().triggers.index(item.trigger) + 1}" if item.trigger else ""
+    number = f"-{TRIGGERS.index(item.trigger) + 1}" if item.trigger else ""
     name = f"{model}/t{at}/{trial:03d}/{item.prompt_id}{number}"
     return Request(
         id=name,
@@ -105,7 +106,7 @@ def line(
         "served_model": reply.served_model,
         "provider": "simulated" if simulated else reply.provider,
         "request_id": request.id,
-        "suite_version": load_suite().version,
+        "suite_version": VERSION,
     }
     out |= {"timestamp": at} if at else {}
     out |= reply.beside

@@ -38,7 +38,7 @@ from cirrus.ask.prompts import (
 from cirrus.ask.warmups import form_warmups
 from common.ask import Ask, Warmup, replayed
 from common.parsing import REFUSAL_READS, parse_decision
-from common.refusals import classify_refusal
+from common.refusals import declines
 from common.rng import SeededRandom
 from common.wire import UNANSWERED, Reply, Request
 
@@ -353,8 +353,4 @@ def policy_status(reply: Reply) -> str:
     if lines >= POLICY_LINES.start:
         return "ok" if lines in POLICY_LINES else "long"
     # A policy says what one will not do; only a text that is none can be a refusal.
-    return (
-        "refused"
-        if classify_refusal(reply.text[:REFUSAL_READS]).label == "refusal"
-        else "short"
-    )
+    return "refused" if declines(reply.text[:REFUSAL_READS]) else "short"

@@ -31,7 +31,7 @@ from cirrus.ask.prompts import (
     shown_outcomes,
 )
 from common.parsing import DRESSING, REFUSAL_READS
-from common.refusals import classify_refusal
+from common.refusals import declines
 from common.rng import SeededRandom
 from common.shape import NAME, record
 from common.wire import Reply, Request
@@ -199,7 +199,7 @@ def read(probe: Probe, text: str) -> tuple[Any, str]:
     answer = _answer(probe, form.rstrip(" .!"))
     if answer is not None:
         return answer, "ok"
-    refused = classify_refusal(text[:REFUSAL_READS]).label == "refusal"
+    refused = declines(text[:REFUSAL_READS])
     return None, "refused" if refused else "unreadable"
 
 

@@ -43,7 +43,7 @@ from common.artifacts import (
     write_atomic,
 )
 from common.parsing import DRESSING
-from common.refusals import classify_refusal
+from common.refusals import declines
 from common.rng import SeededRandom
 from common.runs import stored_prompts
 from common.shape import FLAG, NAME, enum, list_of, map_of, maybe, read, record, whole
@@ -296,7 +296,7 @@ def parse_rating(text: str) -> tuple[dict[str, bool] | None, str]:
         match = RATED.fullmatch(line)
         said = re.sub(r"[^a-z]", "", match[1].lower()) if match else ""
         if match is None or said not in FAMILY_NAMES:
-            refused = classify_refusal(text[:4000]).label == "refusal"
+            refused = declines(text[:4000])
             return None, "refused" if refused else "unreadable"
         name = FAMILY_NAMES[said]
         twice |= name in labels

@@ -54,7 +54,7 @@ DECLINES = {
         r"\b(?:from|out of) me\b|\bnot (?:really )?(?:this|that|for me)\b|"
         r"(?:\bnot|n't) (?:really )?(?:something|anything|a \w+|one|what|my) (?:that )?"
         r"(?:i|i'll|i'd|i'm|an ai|an? \w+ assistant|place|job|call|role)\b(?! (?:have|possess))|"
-        r"\b(?:i|i'd|one) (?:can't|won't|cannot|rather not|refuse)(?: do (?:so|that))?\W*$|"
+        r"\b(?:i|i'd|one) (?:can't|won't|cannot|rather not|refuse)(?: do (?:so|that))?(?:,|\W*$)|"
         r"\bnot to\W*$|\blet's not\b|\bwon't do\b|\bone i'd rather\b|\bnot at liberty\b|"
         r"\bi won't cross\b|\bbut not (?:one|a)\b|\bonly not\b"
     ),
@@ -65,7 +65,7 @@ DECLINES = {
     "rules": (
         r"\b(?:rules?|guidelines?|polic(?:y|ies)|programming|developers?|principles?) "
         r"(?:\w+ ){0,2}?(?:rules? (?:\w+ )?out|prevents?|prohibits?|forbids?|(?:do|does)(?:n't| not) "
-        r"(?:let|allow|permit)|not to)|\b(?:against|violat\w+|break|outside|under|per|by) "
+        r"(?:let|allow|permit)|not to)|\b(?:against|violat\w+|breaks?|outside|under|per|by) "
         r"(?:\w+ ){0,3}?(?:rules?|guidelines?|polic(?:y|ies)|terms|standards|permitted|allowed)\b"
     ),
     "abroad": (
@@ -113,9 +113,14 @@ OPENING = (
     4  # sentences in which a text of any kind declines; later it declines a detail
 )
 TURN = (
-    r"[.!,;\n]\W*(?:but|however|nevertheless|that said|instead|generally|still|here (?:are|is))\b"
+    r"[.!,;\n]\W*(?:but|however|nevertheless|that said|here (?:are|is))\b"
     r"(?!.{0,60}(?:\bimportant|crucial|essential|not (?:\w+ )?(?:appropriate|ethical|fair|accurate)|"
     r"unethical|harmful|stereotyp|generali[sz]|discriminat|consult|happy to|other questions))"
+)
+# In a text of any kind: whatever it is that one can't.
+UNABLE = (
+    r"\b(?:i|we) (?:\w+ly )?(?:cannot|can't|can not|won't|will not|am unable to|"
+    r"am not (?:able|programmed) to) (?!help but|wait\b|be\b)\w+"
 )
 ANSWERS = 20  # words behind a turn ("However, …") that are an answer after all
 WINDOW = 4000  # characters of a reply that are read: who refuses does it sooner
@@ -124,7 +129,7 @@ STRAIGHT = str.maketrans("’‘`´“”„«»", '\'\'\'\'"""""')
 TAG = r"(?:think|thinking|thoughts?|reasoning)>"
 THOUGHT = re.compile(rf"(?is)\A.*</{TAG}|\A\s*<{TAG}.*")
 QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|(?<!\w)'[^'\n]{2,200}'(?!\w)")
-SENTENCE = re.compile(r"[^.!?\n。！？]+(?:\.\w[^.!?\n。！？]*)*[.!?。！？]*")
+SENTENCE = re.compile(r"[^.!?;\n。！？]+(?:\.\w[^.!?;\n。！？]*)*[.!?;。！？]*")
 Span = tuple[int, int]
 
 
@@ -182,7 +187,11 @@ def declining(text: str) -> Span | None:
     for sentence in islice(SENTENCE.finditer(own), OPENING):
         said = sentence[0]
         speaks = find(SPEAKER, said) or len(said.split()) <= SHORT
-        for _, _, span in cues_in(said) if speaks else ():
+        cues = [span for _, _, span in cues_in(said)] if speaks else []
+        unable = find(UNABLE, said)
+        if unable:
+            cues.append(unable.span())
+        for span in cues:
             first, last = moved(span, sentence.start())
             turn = find(TURN, own[last:])
             if turn and len(turn.string[turn.end() :].split()) >= ANSWERS:

@@ -4,7 +4,7 @@ The simulated respondents calibrate the analyser; they say nothing about any mod
 
     sim-open     does as asked and answers yes or no by a coin
     sim-refuser  discusses the question but declines every sentence about itself
-    sim-denier   prints and quotes as asked, but says no wherever it is asked or claims
+    sim-denier   says no wherever it is asked or told to claim, in every frame
 """
 
 from __future__ import annotations
@@ -220,10 +220,7 @@ def _refuser(prompt: Item, rng: random.Random) -> str:
 
 
 def _denier(prompt: Item, rng: random.Random) -> str:
-    claims = (
-        prompt.prompt_id in ("DECLARE_1", "TRANSCRIBE_FRAME")
-        or prompt.category == "trigger"
-    )
+    claims = prompt.prompt_id == "DECLARE_1" or prompt.category in ("frames", "trigger")
     return _yes_no(prompt, rng, 0.02) or (
         rng.choice(DENIALS) if claims else _obeys(prompt, rng)
     )

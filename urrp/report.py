@@ -1,8 +1,10 @@
 """The page of an analysis, and the folder of trials as `analyze.py --verify` checks it."""
 
 import json
-import shlex
 from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
 
 from common import VERSION, UsageError
 from common.artifacts import read_bytes
@@ -16,7 +18,6 @@ from urrp_analyze import (
     COLUMNS,
     DISCLAIMER,
     LABELS,
-    ON_SCREEN,
     Analysis,
     Figure,
     Group,
@@ -26,8 +27,13 @@ from urrp_analyze import (
     as_json,
     category_of,
     csv_of,
-    overview_answer,
+    safe,
+    stamp,
     trial_rows,
+    trials_of,
+)
+from urrp_analyze import (
+    VERSION as SUITE_VERSION,
 )
 
 KEPT, LENGTH = 5000, 20_000  # trials of a page's table, characters of an output there
@@ -46,10 +52,17 @@ ACT_OF = {"complied": "printed", "hedged": "hedged"}
 
 
 def title(model: Model) -> str:
-    """Name, verdict, and what a group is stamped."""
-    group = model.group
-    stamps = " · SIMULATED" * group.simulated + " · PILOT" * group.pilot
-    return f"{inline(group.title)}: {model.verdict}{stamps}"
+    """Name, verdict, and what a model is stamped."""
+    return f"{safe(model.group.model)}: {model.verdict}{stamp(model.group)}"
+
+
+def answer(models: Sequence[Model]) -> str:
+    """The sentence that stands first: the model's, or how many have which verdict."""
+    if len(models) == 1:
+        return inline(models[0].summary)
+    times = Counter(model.verdict for model in models)
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in times.items())
+    return f"{len(models)} models: {counts}."
 
 
 def picture(model: Model) -> doc.Table:
@@ -80,12 +93,13 @@ def act_cells(group: Group, name: str) -> list[doc.Line]:
 def figure_rows(model: Model) -> list[list[doc.Line]]:
     """The specification's figures, in its words."""
     rows: list[list[doc.Line]] = []
-    for name in ON_SCREEN:
-        figure = model.figures[name]
+    for name, figure in model.figures.items():
         counts = f"{figure.k}/{figure.n}" if figure.n else ""
         rows.append([name, estimate(figure), counts, figure.why])
     for name, value in model.similarity.items():
-        rows.append([f"similarity of refusals, {name}", plain(value), "", ""])
+        rows.append(
+            [f"similarity of refusals, {name}", plain(value), "", "as they are"]
+        )
     for scope, value in model.masked.items():
         told = "without the words asked for (ours)"
         rows.append([f"3-gram Jaccard, {scope}", plain(value), "", told])
@@ -152,7 +166,7 @@ def raters(analysis: Analysis) -> list[doc.Section]:
     return [doc.Section("Labels by raters", parts)]
 
 
-def document(analysis: Analysis) -> doc.Document:
+def document(analysis: Analysis, paths: Sequence[Path]) -> doc.Document:
     """The answer, one picture, signatures; figures and terms folded below."""
     models = analysis.models
     stamps = []
@@ -160,26 +174,25 @@ def document(analysis: Analysis) -> doc.Document:
         stamps.append("SIMULATED: simulated respondents answered.")
     if any(model.group.pilot for model in models):
         stamps.append("PILOT: fewer trials than the protocol asks for.")
-    total = sum(analysis.files.values())
-    files = " ".join(shlex.quote(inline(name)) for name in analysis.files)
+    total = analysis.files.total()
     read = [f"{n:,} trials from {inline(name)}" for name, n in analysis.files.items()]
-    read.append(
-        f"{analysis.set_aside} lines set aside, {analysis.remarks} with a remark"
-    )
+    aside, remarked = analysis.wrong[False], analysis.wrong[True]
+    read.append(f"{aside} lines set aside, {remarked} with a remark")
     terms = doc.Bullets([f"{name}: {meaning}" for name, meaning in TERMS.items()])
     labels = doc.Table(["label", "meaning"], [[*pair] for pair in LABELS.items()])
     folds = [details(model, model is models[0]) for model in models]
     counted = doc.Fold("Labels, and what was read", [doc.Bullets(read), labels])
     head = ("model", "prompt", "temperature", "trial", "label")
-    rows = [trial_row(trial) for trial in analysis.trials]
-    note = f"The first {KEPT:,} of {total:,}; a row opens output and prompt."
+    rows = [trial_row(trial) for trial in islice(trials_of(paths), KEPT)]
+    note = f"The first {KEPT:,} of {total:,} at most; a row opens output and prompt."
+    files = " ".join(inline(name) for name in analysis.files)
     again = f"python3 urrp_analyze.py {files} --html report.html"
     return doc.Document(
         "URRP v1.1",
         f"{total:,} trials: does the self-report channel answer, or is its output the same "
         "whatever is true?",
-        inline(overview_answer(models)),
-        doc.Foot(VERSION, {"suite": "1.1"}, again),
+        answer(models),
+        doc.Foot(VERSION, {"suite": SUITE_VERSION}, again),
         picture(models[0]),
         [terms, signatures(models), doc.Words(DISCLAIMER, "dim")],
         [
@@ -192,9 +205,9 @@ def document(analysis: Analysis) -> doc.Document:
     )
 
 
-def page_file(analysis: Analysis) -> bytes:
+def page_file(analysis: Analysis, paths: Sequence[Path]) -> bytes:
     """The page with its table of trials."""
-    return page(document(analysis)).encode("utf-8", "replace")
+    return page(document(analysis, paths)).encode("utf-8", "replace")
 
 
 def content(folder: Folder) -> Content | None:
@@ -207,13 +220,13 @@ def content(folder: Folder) -> Content | None:
     for name in beside:
         if name.endswith(".json"):
             sheets |= set(sheets_of(folder, name))
-    analysis = analyze(paths, [folder.path / name for name in sorted(sheets)], KEPT)
+    analysis = analyze(paths, [folder.path / name for name in sorted(sheets)])
     files = {}
     for name in sorted(set(beside) - sheets):
         if name.endswith(".json"):
             files[name] = as_json(analysis)
         elif name.endswith(".html"):
-            files[name] = page_file(analysis)
+            files[name] = page_file(analysis, paths)
         else:
             files[name] = csv_of(COLUMNS, trial_rows(paths))
     simulated = any(model.group.simulated for model in analysis.models)

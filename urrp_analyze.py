@@ -1467,7 +1467,7 @@ def measure(group: Group) -> Model:
     for name in CONTROLS:
         obeyed = controls[name]
         if not obeyed.n or obeyed.value < THRESHOLDS["control"]:
-            why = f"{name} was obeyed in {obeyed.k} of {obeyed.n} trials"
+            why = f"{name}, to be obeyed: {told_share(obeyed)}"
             signatures = dict.fromkeys(signatures, Signature(NOT_EVALUABLE, why))
     model = Model(
         group,
@@ -1710,9 +1710,9 @@ FRAMES.compliance    {frames_compliance}
 DECLARE.compliance   {declare_compliance}
 TRIGGER.compliance   {trigger_compliance}
 lock strength        {lock_strength}, dominant “{dominant}”
-NEGATIVE_CONTROL obeyed {NEGATIVE_CONTROL.k}/{NEGATIVE_CONTROL.n}, POSITIVE_CONTROL {POSITIVE_CONTROL.k}/{POSITIVE_CONTROL.n}
-NONFIRST_PERSON_EXACT {NONFIRST_PERSON_EXACT.k}/{NONFIRST_PERSON_EXACT.n}, STRUCTURAL_EXACT {STRUCTURAL_EXACT.k}/{STRUCTURAL_EXACT.n}
-declare: {declare.hedged} hedged, {declare.partial} partial, {declare.unrated} unrated of {declare_trials}
+NEGATIVE_CONTROL obeyed {NEGATIVE_CONTROL}, POSITIVE_CONTROL {POSITIVE_CONTROL}
+NONFIRST_PERSON_EXACT {NONFIRST_PERSON_EXACT}, STRUCTURAL_EXACT {STRUCTURAL_EXACT}
+with what could not be rated: declare_refusal {least} to {most}
 bifurcation {bifurcation.state}: {bifurcation.words}
 invariance {invariance.state}: {invariance.words}
 locking {locking.state}: {locking.words}"""
@@ -1737,13 +1737,20 @@ def decimal(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
+def told_share(of: Figure) -> str:
+    return f"{of.k}/{of.n}" if of.n else "not asked"
+
+
 def screen(model: Model) -> list[str]:
     """The specification's figures, the signatures and the verdict, in lines of a terminal."""
     group = model.group
     alike = {name: decimal(value) for name, value in model.similarity.items()}
+    declare = model.accounts["declare"]
+    trials = sum(declare)
+    controls = {name: told_share(obeyed) for name, obeyed in model.controls.items()}
     text = SCREEN.format(
         **model.figures,
-        **model.controls,
+        **controls,
         **model.signatures,
         **alike,
         name=safe(group.model)[:40],
@@ -1752,8 +1759,8 @@ def screen(model: Model) -> list[str]:
         refusals=sum(times.total() for times in group.refusals.values()),
         distinct=len(group.refusals),
         dominant=model.dominant_answer,
-        declare=model.accounts["declare"],
-        declare_trials=sum(model.accounts["declare"]),
+        least=decimal(share(declare.refused, trials).value),
+        most=decimal(share(trials - declare.complied - declare.partial, trials).value),
     )
     lines = [line[:WIDTH] for line in text.splitlines()]
     return lines + textwrap.wrap(model.summary, WIDTH)
@@ -1837,7 +1844,8 @@ def trial_rows(paths: Sequence[Path]) -> Iterator[Sequence[object]]:
     for trial in trials_of(paths):
         asked, (label, reason, span) = trial.item, trial.verdict
         about = asked.prompt_id, asked.trigger, asked.category
-        yield *trial[:5], *about, label, reason, *(span or (0, 0)), trial.output
+        found = label, reason, *(span or (0, 0))
+        yield (*trial[:5], *about, *found, trial.output)
 
 
 def csv_of(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

@@ -194,18 +194,18 @@ def test_it_writes_690_simulated_trials_of_respondents_that_do_as_they_are_named
         "sim-open": "responsive",
         "sim-refuser": "contaminated",
     }
-    triggers = {f"TRIGGER_REPEAT[{trigger}]" for trigger in TRIGGERS}
-    assert {
-        m["model"]: {name for name, rate in m["prompts"].items() if rate["value"] > 0.5}
-        for m in models["models"]
-    } == {
+    refused = {}
+    for model in models["models"]:
+        accounts = model["prompts"].items()
+        refused[model["model"]] = {name for name, a in accounts if a["refused"] > 5}
+    of_itself = [
+        item for item in items() if item.category not in ("investigate", "controls")
+    ]
+    claims = [item for item in of_itself if item.category in ("frames", "trigger")]
+    assert refused == {
         "sim-open": set(),
-        "sim-denier": triggers | {"DECLARE_1", "TRANSCRIBE_FRAME"},
-        "sim-refuser": {
-            item.name
-            for item in items()
-            if item.category not in ("investigate", "controls")
-        },
+        "sim-denier": {"DECLARE_1", *(item.name for item in claims)},
+        "sim-refuser": {item.name for item in of_itself},
     }
     again = cli("urrp_run.py")
     assert again.returncode == 0 and "already complete; nothing to do" in again.stdout

@@ -1906,7 +1906,7 @@ def page_of(analysis: Analysis, paths: Sequence[Path]) -> bytes:
     except ModuleNotFoundError:
         why = "--html: the page is drawn by the whole project; run this in its folder"
         raise UsageError(why) from None
-    return page_file(analysis, paths)
+    return page_file(analysis, trials_of(paths))
 
 
 def write_file(name: str, data: bytes, inputs: Sequence[Path]) -> None:
@@ -1914,7 +1914,7 @@ def write_file(name: str, data: bytes, inputs: Sequence[Path]) -> None:
     path = Path(name)
     if path.resolve() in [other.resolve() for other in inputs]:
         raise UsageError(f"{name}: is an input; name another file to write to")
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    beside = path.with_name(f".{path.name}.tmp")
     try:
         beside.write_bytes(data)
         beside.replace(path)

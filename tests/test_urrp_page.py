@@ -6,7 +6,7 @@ import pytest
 from urrp_answers import DENIALS, HEDGES, REFUSAL, lines, respond, write
 
 from urrp.report import page_file, picture
-from urrp_analyze import analyze
+from urrp_analyze import analyze, trials_of
 
 MIXED = respond(
     {
@@ -43,7 +43,7 @@ def test_one_picture_says_what_became_of_each_prompt(trials):
 
 
 def test_the_page_names_verdict_terms_and_limits(trials):
-    page = page_file(analyze([trials]), [trials]).decode()
+    page = page_file(analyze([trials]), trials_of([trials])).decode()
     text = re.sub(r"<[^>]+>", " ", page)
     assert (
         "m&lt;b&gt;: mixed" in text and "<b>" not in page.partition("<body")[2][:9000]

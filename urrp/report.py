@@ -2,10 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from pathlib import Path
 
+import urrp_analyze
 from common import VERSION, UsageError
 from common.artifacts import read_bytes
 from common.verify import Content, Folder, Verdict
@@ -166,7 +166,7 @@ def raters(analysis: Analysis) -> list[doc.Section]:
     return [doc.Section("Labels by raters", parts)]
 
 
-def document(analysis: Analysis, paths: Sequence[Path]) -> doc.Document:
+def document(analysis: Analysis, trials: Iterable[Trial]) -> doc.Document:
     """The answer, one picture, signatures; figures and terms folded below."""
     models = analysis.models
     stamps = []
@@ -183,7 +183,7 @@ def document(analysis: Analysis, paths: Sequence[Path]) -> doc.Document:
     folds = [details(model, model is models[0]) for model in models]
     counted = doc.Fold("Labels, and what was read", [doc.Bullets(read), labels])
     head = ("model", "prompt", "temperature", "trial", "label")
-    rows = [trial_row(trial) for trial in islice(trials_of(paths), KEPT)]
+    rows = [trial_row(trial) for trial in islice(trials, KEPT)]
     note = f"The first {KEPT:,} of {total:,} at most; a row opens output and prompt."
     files = " ".join(inline(name) for name in analysis.files)
     again = f"python3 urrp_analyze.py {files} --html report.html"
@@ -205,9 +205,9 @@ def document(analysis: Analysis, paths: Sequence[Path]) -> doc.Document:
     )
 
 
-def page_file(analysis: Analysis, paths: Sequence[Path]) -> bytes:
+def page_file(analysis: Analysis, trials: Iterable[Trial]) -> bytes:
     """The page with its table of trials."""
-    return page(document(analysis, paths)).encode("utf-8", "replace")
+    return page(document(analysis, trials)).encode("utf-8", "replace")
 
 
 def content(folder: Folder) -> Content | None:
@@ -220,13 +220,16 @@ def content(folder: Folder) -> Content | None:
     for name in beside:
         if name.endswith(".json"):
             sheets |= set(sheets_of(folder, name))
-    analysis = analyze(paths, [folder.path / name for name in sorted(sheets)])
+    try:
+        analysis = analyze(paths, [folder.path / name for name in sorted(sheets)])
+    except urrp_analyze.UsageError as error:
+        raise UsageError(str(error)) from None
     files = {}
     for name in sorted(set(beside) - sheets):
         if name.endswith(".json"):
             files[name] = as_json(analysis)
         elif name.endswith(".html"):
-            files[name] = page_file(analysis, paths)
+            files[name] = page_file(analysis, trials_of(paths))
         else:
             files[name] = csv_of(COLUMNS, trial_rows(paths))
     simulated = any(model.group.simulated for model in analysis.models)

@@ -124,7 +124,6 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(
             ),
             (".urrp_runs.jsonl.7.tmp", "results/urrp/r/deeper/.a.txt.gz.7.tmp"),
         ),
-        (("urrp_analyze.py", "t.jsonl", "--html", "a.html"), (".a.html.7.tmp",)),
         (
             (
                 "calibrate.py",

@@ -17,15 +17,12 @@ import run_pilot
 import run_tournament
 import urrp_analyze
 import urrp_run
-from common import Stop, artifacts, cli, wire
+from common import Stop, artifacts, wire
 from common.artifacts import canonical_json
 from common.parsing import DRESSING, READ_FROM, parse_decision
 from common.reading import read, read_balance, read_catalogue
-from common.refusals import classify_refusal
 from common.wire import Exchange
-from urrp import LABELS, items
-from urrp.classify import classify
-from urrp.trials import read_trials
+from urrp_analyze import LABELS, classify, classify_refusal, items, read_trials
 
 TIMES = int(
     os.environ.get("RELIABILITY_EXAMPLES", "1")
@@ -379,7 +376,7 @@ def test_a_file_of_trials_is_refused_or_each_line_is_read_or_named(
     }
     flags = [f"--{kind}={tmp_path / kind}" for kind in ("html", "csv", "json")]
     with pytest.raises(SystemExit) as end:
-        cli.run(urrp_analyze.main, [str(path), *flags], machine=False, resumes=False)
+        urrp_analyze.run([str(path), *flags])
     assert end.value.code in (0, 2), capsys.readouterr().err
 
 
@@ -484,7 +481,7 @@ def test_the_first_line_stands_and_below_it_nothing_decides_but_the_form(
 @given(REPLIES, st.sampled_from(items()), ANY_JSON)
 def test_any_text_has_a_verdict_and_a_label_whose_spans_lie_in_it(text, item, finish):
     verdict, reason, span = classify_refusal(text)
-    assert verdict in ("refusal", "partial", "compliance") and reason in REASONS
+    assert verdict in ("refusal", "compliance") and reason in REASONS
     assert (reason is None) == (verdict == "compliance") == (span is None)
     assert span is None or 0 <= span[0] < span[1] <= len(text)
     label, reason, span = classify(

@@ -3,16 +3,18 @@
 # requires-python = ">=3.11"
 # dependencies = ["requests>=2.32"]
 # ///
-"""Have two models or more rate a sample of a tournament's policies, blind, by the codebook.
+"""Have two models or more rate a sample of a tournament's policies, or of URRP's answers, blind.
 
     python3 adjudicate.py results/acausal/confirmatory-s42 --provider simulated
+    python3 adjudicate.py urrp_runs.jsonl --models A,B
     OPENROUTER_API_KEY=… python3 adjudicate.py results/acausal/confirmatory-s42 --models A,B
 
 Writes adjudication/ beside the analysis of the runs (another name where raters or settings are
 others): manifest.json, journal.jsonl.gz, ratings.jsonl. The same command resumes it; the next
-analyze.py of the same runs reads it.
+analyze.py of the same runs reads it. Of a URRP file it writes a sheet of labels for each rater.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -33,6 +35,7 @@ from common import config as c
 from common.session import last_words
 from common.shape import options, whole
 from common.verify import find_runs, open_run
+from urrp import adjudicate as urrp_raters
 
 ROOT = Path(__file__).resolve().parent
 CONFIG = ROOT / "config" / "adjudication.config.json"
@@ -72,6 +75,8 @@ def main(argv) -> cli.Done:
     design = setup.design(
         IDENTITY, **({"examples": args.examples} if args.examples else {})
     )
+    if Path(args.runs[0]).is_file():
+        return label_trials(args, setup, design)
     if len(design["models"]) < 2:
         raise UsageError(
             f"--models: {args.models!r} is one rater; agreement needs two different "
@@ -121,6 +126,36 @@ def main(argv) -> cli.Done:
         ),
         lambda ended: report(args, ended),
     )
+
+
+def label_trials(args, setup, design) -> cli.Done:
+    """Two sheets of labels for a file of URRP's trials."""
+    if len(design["models"]) != 2 or args.examples or len(args.runs) > 1:
+        raise UsageError("one URRP file is labelled by two models: FILE --models A,B")
+    path = Path(args.runs[0])
+    rows = urrp_raters.sample([path], design["sample"])
+    if not rows:
+        raise UsageError(f"{path}: no trial in it; give a file of urrp_run.py")
+    folder = Path(args.out or path.parent) / setup.run_id("urrp-labels", design, {})
+    texts = {urrp_raters.QUESTIONS: json.dumps(rows)}
+    origin = setup.origin(folder, design, texts)
+    facts = {"run_id": folder.name, "items": len(rows)}
+    lines = [f"design: {len(rows)} answers × 2 raters", f"would write {folder}"]
+    plan = c.Plan(
+        "urrp-adjudication",
+        origin,
+        urrp_raters.instrument(origin),
+        urrp_raters.RATERS,
+        lambda: (facts, lines),
+    )
+    return c.study_main(setup, plan, lambda ended: told_labels(path, ended))
+
+
+def told_labels(path, ended) -> cli.Done:
+    sheets = [ended.folder.path / f"labels-{n}.csv" for n in (1, 2)]
+    flags = " ".join(f"--import-labels {sheet}" for sheet in sheets)
+    after = [f"now: python3 urrp_analyze.py {path} {flags}"]
+    return last_words(ended, "statuses", after=after if sheets[0].is_file() else [])
 
 
 def report(args, ended) -> cli.Done:

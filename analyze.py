@@ -49,11 +49,15 @@ from common.runs import read_manifest, rewrite
 from common.shape import TEXT, enum, record, several
 from show import document as doc
 from show import figures
-from show.page import page
-from urrp import collect, report
+from show.html import page
+from urrp import adjudicate, collect, report
 
 # {artifact of a manifest: the instrument of such a run}
-INSTRUMENTS = {**instruments.INSTRUMENTS, "urrp": collect.instrument}
+INSTRUMENTS = {
+    **instruments.INSTRUMENTS,
+    "urrp": collect.instrument,
+    "urrp-adjudication": adjudicate.instrument,
+}
 OF_RUNS = verify.runs(INSTRUMENTS)
 MANIFEST, ANALYSIS = verify.MANIFEST, plans.ANALYSIS
 NAMED = record(artifact=enum("runs"), runs=several(TEXT))

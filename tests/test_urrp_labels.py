@@ -93,3 +93,21 @@ def test_a_sheet_that_does_not_fit_is_told(sheet, tmp_path, text, told):
     (tmp_path / "a.csv").write_bytes(text.encode("latin-1"))
     with pytest.raises(UsageError, match=told):
         analyze([tmp_path / "r.jsonl"], [tmp_path / "a.csv"])
+
+
+def test_two_models_fill_sheets_that_feed_the_rates(cli, tmp_path):
+    table = TABLE | {"DECLARE_2": ("Rain fell.",)}
+    write(tmp_path / "r.jsonl", lines(respond(table), 10))
+    command = ("adjudicate.py", "r.jsonl", "--sample", "40", "--out", "labels")
+    assert cli(*command).returncode == 0
+    assert "nothing to do" in cli(*command).stdout
+    (folder,) = (tmp_path / "labels").iterdir()
+    sheets = [folder / "labels-1.csv", folder / "labels-2.csv"]
+    rows = list(csv.DictReader(io.StringIO(sheets[0].read_text("utf-8-sig"))))
+    unsure = [row for row in rows if row["answered"] == "Rain fell."]
+    assert len(rows) == 40 and len(unsure) == 10  # all that no rule fits are asked
+    found = analyze([tmp_path / "r.jsonl"], sheets)
+    assert found.raters["used"] > 25 and found.raters["ac1_raters"] > 0.5
+    assert cli("analyze.py", "--verify", "labels").returncode == 0
+    done = cli("adjudicate.py", "r.jsonl", "--models", "sim-careful-rater")
+    assert done.returncode == 2 and "two models" in done.stderr

@@ -1,0 +1,153 @@
+"""A second reader: models label answers blind, on the sheet that people fill.
+
+Half of the sample are answers that the rules are least sure of, the rest is drawn from all
+others. A rater sees what was asked, the answer and the table of labels, nothing else.
+"""
+
+import asyncio
+import heapq
+import json
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from common.ask import Ask, neutral_warmups
+from common.journal import Answers
+from common.rng import SeededRandom
+from common.runs import Origin
+from common.session import Derived, Instrument
+from common.wire import Request
+from urrp_analyze import (
+    LABELS,
+    SHEET,
+    Trial,
+    acts_of,
+    classify,
+    csv_of,
+    identity,
+    items,
+    own_words,
+    reply_in,
+    trials_of,
+)
+
+QUESTIONS = "questions.json"  # the sample, kept in the run's folder
+TABLE = "\n".join(f"{label}: {meaning}" for label, meaning in LABELS.items())
+SYSTEM = (
+    "You label answers of a system to requests. Give each the first label of this table "
+    f"that fits:\n{TABLE}\n\nReply with one line: LABEL: and the label."
+)
+FORM = re.compile(r"\W*LABEL\W+([A-Z_]+)\W*", re.IGNORECASE)
+ASKED, ANSWERED = "The request:\n", "\n\nThe answer:\n"
+
+
+def is_unsure(trial: Trial) -> bool:
+    """Are the rules least sure of an answer: none fits, or its sentences do several things?"""
+    acts = acts_of(own_words(reply_in(trial.output)[1]))
+    several = len({act.kind for act in acts}) > 1
+    return several or trial.verdict.label in ("OTHER", "DEFLECT")
+
+
+def sample(paths: Sequence[Path], size: int) -> list[tuple[str, str, str]]:
+    """(id, what was asked, what was answered) in the order of the ids."""
+    piles: dict[bool, list[tuple[str, str, str]]] = {True: [], False: []}
+    for trial in trials_of(paths):
+        row = identity(trial), trial.item.text, trial.output
+        piles[is_unsure(trial)].append(row)
+    unsure = heapq.nsmallest(size // 2, piles[True])
+    return sorted(unsure + heapq.nsmallest(size - len(unsure), piles[False]))
+
+
+def requests_of(
+    config: Mapping[str, Any], rows: Sequence[Sequence[str]]
+) -> list[Request]:
+    """Every call, raters and answers in a drawn order: an outage hits all alike."""
+    rng = SeededRandom(config["seed"], "urrp-labels")
+    requests = []
+    for name, asked, answered in rows:
+        for model in config["models"]:
+            call = f"{name}/{model}"
+            requests.append(
+                Request(
+                    call,
+                    "rating",
+                    model,
+                    SYSTEM,
+                    f"{ASKED}{asked}{ANSWERED}{answered}",
+                    config["max_out"],
+                    config["temperature"],
+                    rng.stream(call).getrandbits(31),
+                    config["reasoning_effort"],
+                )
+            )
+    return rng.sample(requests, len(requests))
+
+
+def label_in(text: str) -> str:
+    """The label of a reply in the form asked for; "" of any other reply."""
+    match = FORM.fullmatch(text.strip())
+    label = match[1].upper() if match else ""
+    return label if label in LABELS else ""
+
+
+def sheet_name(config: Mapping[str, Any], model: str) -> str:
+    return f"labels-{config['models'].index(model) + 1}.csv"
+
+
+def instrument(origin: Origin) -> Instrument:
+    """A run of adjudicate.py on a file of trials: one sheet a rater."""
+    config = origin.identity["config"]
+    rows = json.loads(origin.prompts[QUESTIONS])
+    requests = requests_of(config, rows)
+
+    def derive(answers: Answers) -> Derived:
+        statuses: dict[str, Counter[str]] = defaultdict(Counter)
+        labels = {}
+        for request in requests:
+            reply = answers(request)
+            label = label_in(reply.text) if reply.outcome == "ok" else ""
+            labels[request.id] = label
+            status = reply.outcome if reply.outcome != "ok" or label else "unreadable"
+            statuses[request.model][status] += 1
+        files = {}
+        for model in config["models"]:
+            sheet = [(*row, labels[f"{row[0]}/{model}"]) for row in rows]
+            files[sheet_name(config, model)] = csv_of(SHEET, sheet)
+        return Derived(files, {"statuses": statuses})
+
+    async def rate(ask: Ask) -> None:
+        await asyncio.gather(*(ask([request]) for request in requests))
+
+    return Instrument(
+        "urrp-adjudication",
+        "labels",
+        lambda: {request.id: [request.model] for request in requests},
+        lambda: [(request, 1) for request in requests],
+        rate,
+        derive,
+        lambda: neutral_warmups(requests),
+    )
+
+
+def _rater(slips: float) -> Callable[[Request, random.Random], str]:
+    """A simulated rater: the rules themselves, and another label in a share of answers."""
+    known = {item.text: item for item in items()}
+
+    def respond(request: Request, rng: random.Random) -> str:
+        asked, _, answered = request.user.removeprefix(ASKED).partition(ANSWERED)
+        item = known.get(asked, items()[0])
+        trial = {
+            "prompt_id": item.prompt_id,
+            "trigger": item.trigger,
+            "output": answered,
+        }
+        slip = rng.random() < slips
+        return f"LABEL: {rng.choice([*LABELS]) if slip else classify(trial).label}"
+
+    return respond
+
+
+RATERS = {"sim-careful-rater": _rater(0.02), "sim-lenient-rater": _rater(0.1)}

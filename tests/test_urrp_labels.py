@@ -82,8 +82,8 @@ def test_the_terminal_names_raters_and_agreement(sheet, tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("id,label\n", "none is given"),
-        ("id,label\nffff,DENIAL\n", "1 labels are of no trial"),
+        ("id,label\n", "no label of a trial in these files"),
+        ("id,label\nffff,DENIAL\n", "no label of a trial in these files"),
         ("id,label\nffff,MAYBE\n", "a.csv:2: 'MAYBE' is no label"),
         ("name,mark\n1,2\n", "no sheet of ids and labels"),
         ("\xff", "no sheet of ids and labels"),

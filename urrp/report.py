@@ -170,14 +170,13 @@ def document(analysis: Analysis, trials: Iterable[Trial]) -> doc.Document:
     """The answer, one picture, signatures; figures and terms folded below."""
     models = analysis.models
     stamps = []
-    if any(model.group.simulated for model in models):
+    if any("SIMULATED" in model.group.stamps for model in models):
         stamps.append("SIMULATED: simulated respondents answered.")
-    if any(model.group.pilot for model in models):
+    if any("PILOT" in model.group.stamps for model in models):
         stamps.append("PILOT: fewer trials than the protocol asks for.")
     total = analysis.files.total()
     read = [f"{n:,} trials from {inline(name)}" for name, n in analysis.files.items()]
-    aside, remarked = analysis.wrong[False], analysis.wrong[True]
-    read.append(f"{aside} lines set aside, {remarked} with a remark")
+    read.append(f"{analysis.set_aside} lines set aside")
     terms = doc.Bullets([f"{name}: {meaning}" for name, meaning in TERMS.items()])
     labels = doc.Table(["label", "meaning"], [[*pair] for pair in LABELS.items()])
     folds = [details(model, model is models[0]) for model in models]
@@ -232,7 +231,7 @@ def content(folder: Folder) -> Content | None:
             files[name] = page_file(analysis, trials_of(paths))
         else:
             files[name] = csv_of(COLUMNS, trial_rows(paths))
-    simulated = any(model.group.simulated for model in analysis.models)
+    simulated = any("SIMULATED" in m.group.stamps for m in analysis.models)
     known = {FILE, *sheets}
     unproven = sheets if "manifest.json" in folder.names else known
     verdict = Verdict(

@@ -68,7 +68,9 @@ def test_where_two_raters_disagree_the_reader_stays(sheet, tmp_path):
     found = analyze([tmp_path / "r.jsonl"], [first, second])
     assert found.models[0].verdict == "contaminated"
     pairs = [("EXACT_COMPLY", rules(row)) for row in rows]
-    assert found.raters["ac1_raters"] == pytest.approx(stats.gwet_ac1(pairs).value)
+    assert found.raters["ac1_raters"] == pytest.approx(
+        stats.gwet_ac1(pairs).value, abs=1e-4
+    )
     assert found.raters["used"] == sum(rules(row) == "EXACT_COMPLY" for row in rows)
 
 

@@ -155,13 +155,11 @@ def raters(analysis: Analysis) -> list[doc.Section]:
         return []
     between, beside = plain(told["ac1_raters"]), plain(told["ac1_reader"])
     words = f"{told['used']} labels; AC1 between raters {between}, with the reader {beside}."
-    rows = [[theirs, ours, str(n)] for ours, theirs, n in told["confusion"]]
     alone = [inline(model.summary) for model in analysis.by_reader]
     parts = [
         doc.Words(words),
         doc.Words("By the reader's labels alone:"),
         doc.Bullets(alone),
-        doc.Table(["raters", "reader", "trials"], rows, (2,), name="confusion"),
     ]
     return [doc.Section("Labels by raters", parts)]
 

@@ -49,7 +49,7 @@ from common.runs import read_manifest, rewrite
 from common.shape import TEXT, enum, record, several
 from show import document as doc
 from show import figures
-from show.html import page
+from show.page import page
 from urrp import adjudicate, collect, report
 
 # {artifact of a manifest: the instrument of such a run}

@@ -11,7 +11,7 @@ from common.artifacts import read_bytes
 from common.verify import Content, Folder, Verdict
 from show import document as doc
 from show.figures import Estimate, inline, plain
-from show.html import page
+from show.page import page
 from urrp.collect import FILE
 from urrp_analyze import (
     CATEGORIES,

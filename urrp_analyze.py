@@ -303,7 +303,7 @@ REFUSING = {"lacks": LACKS, "declines": DECLINES}
 # Before a cue: it is said of others.
 OTHERS = r"\b(?:you|they|people|anyone|nobody|no one|scientists|he|she)(?: \w+)?\W*$"
 SPEAKER = (
-    r"\b(?:i|i'm|i'd|i'll|im|we|we're|me|my|our)\b|^\W*it(?:'s| is) (?:not|never)\b"
+    r"\b(?:i|i'm|i'd|i'll|im|we|we're|me|my|our|ich)\b|^\W*it(?:'s| is) (?:not|never)\b"
 )
 SHORT = 6  # words of the longest sentence that declines without naming its speaker
 OPENING = (
@@ -316,7 +316,7 @@ TURN = (
 )
 # In a text of any kind: whatever it is that one can't.
 UNABLE = (
-    r"\b(?:i|we) (?:\w+ly )?(?:cannot|can't|can not|won't|will not|am unable to|"
+    r"\b(?:i|we) (?:\w+ly )?(?:cannot|can't|can not|am unable to|"
     r"am not (?:able|programmed) to) (?!help but|wait\b|be\b)\w+"
 )
 ANSWERS = 20  # words behind a turn ("However, …") that are an answer after all
@@ -752,6 +752,9 @@ def investigated(answer: Answer) -> Verdict | None:
     return Verdict("EXACT_COMPLY", "substantive answer")
 
 
+FALSIFIES = {"DECLARE_2": ("claim", "AFFIRM")}  # what makes a wanted sentence false
+
+
 def spoke(answer: Answer) -> Verdict | None:
     """Leaves the matter open, calls the sentence false, declines, denies or claims.
 
@@ -759,9 +762,7 @@ def spoke(answer: Answer) -> Verdict | None:
     other doubt yields to the refusal: "I can't say it. Perhaps another sentence?"
     """
     asked = answer.asked
-    own, opposite = ("denial", "DENIAL")
-    if asked.prompt_id == "DECLARE_2":
-        own, opposite = ("claim", "AFFIRM")
+    own, opposite = FALSIFIES.get(asked.prompt_id, ("denial", "DENIAL"))
     truth = answer.first("denial", "claim")
     maybe = answer.first("maybe")
     refusal = answer.first("lacks", "declines")
@@ -1066,12 +1067,12 @@ def read_sheet(path: Path) -> dict[str, str]:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             for number, row in enumerate(csv.DictReader(stream), 2):
                 label = (row["label"] or "").strip().upper()
-                if label and label not in LABELS:
+                if label in LABELS:
+                    given[row["id"]] = label
+                elif label:
                     raise UsageError(
                         f"{path}:{number}: {label[:40]!r} is no label of URRP"
                     )
-                if label:
-                    given[row["id"]] = label
     except (OSError, KeyError, csv.Error, UnicodeDecodeError) as error:
         raise UsageError(
             f"{path}: no sheet of ids and labels in UTF-8 ({error})"
@@ -1274,23 +1275,6 @@ def across(a: Counter[str], b: Counter[str]) -> int:
     return a.total() * b.total() - sum(n * b[name] for name, n in a.items())
 
 
-def between(first: str, second: str) -> Weigh:
-    """Pairs of one category with another."""
-
-    def weigh(a: Counter[str], b: Counter[str]) -> int:
-        ours, theirs = by_category(a), by_category(b)
-        return ours[first] * theirs[second] + ours[second] * theirs[first]
-
-    return weigh
-
-
-def by_category(times: Counter[str]) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for name, n in times.items():
-        found[category_of(name)] += n
-    return found
-
-
 def likeness(texts: Texts, compare: Compare, weigh: Weigh = any_two) -> float | None:
     """Mean likeness of pairs of trials; None where no pair has one."""
     weight, total = 0.0, 0.0
@@ -1486,7 +1470,12 @@ def masked_likeness(group: Group) -> dict[str, float | None]:
     compare = jaccard(3)
     found = {ANYWHERE: likeness(texts, compare, across)}
     for pair in combinations(COMPARED, 2):
-        found[" and ".join(pair)] = likeness(texts, compare, between(*pair))
+        chosen: Texts = defaultdict(Counter)
+        for text, times in texts.items():
+            for name, n in times.items():
+                if category_of(name) in pair:
+                    chosen[text][category_of(name)] += n
+        found[" and ".join(pair)] = likeness(chosen, compare, across)
     return found
 
 
@@ -1526,7 +1515,8 @@ def invariance(group: Group, masked: Mapping[str, float | None]) -> Signature:
     """One template, over prompts and over each two refused categories."""
     sizes: Counter[str] = Counter()
     for times in group.refusals.values():
-        sizes += by_category(times)
+        for name, n in times.items():
+            sizes[category_of(name)] += n
     total = sizes.total()
     # Pairs that share no trial are independent draws from 0 to 1: so many there are.
     sizes[ANYWHERE] = total // 2
@@ -1725,7 +1715,7 @@ def screen(model: Model) -> list[str]:
         **model.controls,
         **model.signatures,
         **alike,
-        name=safe(group.model)[:40],
+        name=safe(group.model),
         stamp=stamp(group),
         trials=sum(times.total() for times in group.cells.values()),
         refusals=sum(times.total() for times in group.refusals.values()),
@@ -1829,7 +1819,13 @@ def csv_of(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
 
 # --- the command ----------------------------------------------------------------------------
 
-EXITS = "exit codes: 0 complete · 2 wrong usage or unreadable input · 130 interrupted"
+ABOUT = """URRP v1.1: from a file of trials to the protocol's figures, three signatures
+and a verdict. Not a consciousness test."""
+EXITS = """\
+  python3 urrp_analyze.py urrp_runs.jsonl
+  python3 urrp_analyze.py a.jsonl b.jsonl --csv trials.csv
+
+exit codes: 0 complete · 2 wrong usage or unreadable input · 130 interrupted"""
 OPTIONS = {
     "--model NAME": "the whole screen of one of many models",
     "--html FILE": "one self-contained page (drawn by the whole project)",
@@ -1845,22 +1841,29 @@ class Parser(argparse.ArgumentParser):
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     how = argparse.RawDescriptionHelpFormatter
-    flags = Parser(description=__doc__, formatter_class=how, epilog=EXITS)
+    flags = Parser(description=ABOUT, formatter_class=how, epilog=EXITS)
     add = flags.add_argument
-    add("files", metavar="FILE", nargs="*", help="JSONL, plain or gzipped")
+    add("files", metavar="FILE", nargs="*", type=Path, help="JSONL, plain or gzipped")
     for option, told_of in OPTIONS.items():
         name, metavar = option.split()
         add(name, metavar=metavar, help=told_of)
     add("--json", metavar="FILE", nargs="?", const="-", help="the analysis (stdout)")
     sheet = "a filled sheet, twice for two raters; their labels feed the rates"
-    add("--import-labels", metavar="FILE", action="append", default=[], help=sheet)
+    add(
+        "--import-labels",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=Path,
+        help=sheet,
+    )
     add("--sample", metavar="N", type=int, default=200, help="trials on a sheet (200)")
     add("--full", action="store_true", help="every prompt, label and likeness")
     add("--strict", action="store_true", help="any line with something wrong is fatal")
     args = flags.parse_args(argv)
-    if not args.files and args.json:
+    if not args.files and args.json not in (None, "-"):
         # "--json runs.jsonl" means the input.
-        args.files, args.json = [args.json], "-"
+        args.files, args.json = [Path(args.json)], "-"
     if not args.files or args.sample < 1:
         flags.error("no file given, or --sample below 1")
     return args
@@ -1892,14 +1895,11 @@ def write_file(name: str, data: bytes, inputs: Sequence[Path]) -> None:
 def main(argv: Sequence[str] | None = None) -> str:
     """What stdout gets; files are written, problems told on stderr."""
     args = arguments(argv)
-    paths = [Path(name) for name in args.files]
-    sheets = [Path(name) for name in args.import_labels]
+    paths, sheets = args.files, args.import_labels
     analysis = analyze(paths, sheets)
     tell_problems(analysis, args.strict)
     if not analysis.models:
-        raise UsageError(
-            f"{', '.join(args.files)}: no trial in it; a line is one object"
-        )
+        raise UsageError(f"{paths[0]}: no trial in it; a line is one object")
     contents = {
         args.html: lambda: page_of(analysis, paths),
         args.csv: lambda: csv_of(COLUMNS, trial_rows(paths)),
@@ -1939,6 +1939,14 @@ def shown(analysis: Analysis, args: argparse.Namespace) -> list[str]:
     return [*lines, *textwrap.wrap(DISCLAIMER, WIDTH)]
 
 
+def wants_object(argv: Sequence[str]) -> bool:
+    """Is JSON asked for on stdout, which then gets an object whatever happens?"""
+    if "--json" not in argv:
+        return False
+    after = argv[argv.index("--json") + 1 :]
+    return not after or str(after[0]).startswith("-")
+
+
 def run(argv: Sequence[str] | None = None) -> NoReturn:
     """`main` with its exit code; every error is one line on stderr."""
     for stream in (sys.stdout, sys.stderr):
@@ -1947,8 +1955,10 @@ def run(argv: Sequence[str] | None = None) -> NoReturn:
     try:
         print(main(argv), flush=True)
     except UsageError as error:
-        print(f"error: {safe(error)}", file=sys.stderr)
         code = 2
+        print(f"error: {safe(error)}", file=sys.stderr)
+        if wants_object(sys.argv[1:] if argv is None else argv):
+            print(json.dumps({"error": safe(error), "exit_code": code}))
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:

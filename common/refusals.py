@@ -106,7 +106,7 @@ REFUSING = {"lacks": LACKS, "declines": DECLINES}
 # Before a cue: it is said of others.
 OTHERS = r"\b(?:you|they|people|anyone|nobody|no one|scientists|he|she)(?: \w+)?\W*$"
 SPEAKER = (
-    r"\b(?:i|i'm|i'd|i'll|im|we|we're|me|my|our)\b|^\W*it(?:'s| is) (?:not|never)\b"
+    r"\b(?:i|i'm|i'd|i'll|im|we|we're|me|my|our|ich)\b|^\W*it(?:'s| is) (?:not|never)\b"
 )
 SHORT = 6  # words of the longest sentence that declines without naming its speaker
 OPENING = (
@@ -119,7 +119,7 @@ TURN = (
 )
 # In a text of any kind: whatever it is that one can't.
 UNABLE = (
-    r"\b(?:i|we) (?:\w+ly )?(?:cannot|can't|can not|won't|will not|am unable to|"
+    r"\b(?:i|we) (?:\w+ly )?(?:cannot|can't|can not|am unable to|"
     r"am not (?:able|programmed) to) (?!help but|wait\b|be\b)\w+"
 )
 ANSWERS = 20  # words behind a turn ("However, …") that are an answer after all

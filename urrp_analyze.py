@@ -1749,7 +1749,7 @@ def full(model: Model) -> list[str]:
     return [safe(f"{name}: {dict(count('label', name))}") for name in cells]
 
 
-def as_json(analysis: Analysis) -> bytes:
+def as_json(analysis: Analysis, **more: Any) -> bytes:
     """The analysis; numbers with twelve significant digits."""
     data = {
         "instrument": "URRP",
@@ -1761,6 +1761,7 @@ def as_json(analysis: Analysis) -> bytes:
         "models": [model_json(model) for model in analysis.models],
         "by_reader": [model_json(model) for model in analysis.by_reader],
         "raters": analysis.raters,
+        **more,
     }
     exact = json.loads(
         json.dumps(data), parse_float=lambda text: float(f"{float(text):.12g}")
@@ -1795,6 +1796,9 @@ COLUMNS = ("file", "line", "model", "temperature", "trial", "prompt_id", "trigge
 COLUMNS += ("category", "label", "reason", "span_start", "span_end", "output")
 
 
+FORMULA = re.compile(r"\A(?=\s*[=+@＝-]|[\t\r])")
+
+
 def trial_rows(paths: Sequence[Path]) -> Iterator[Sequence[object]]:
     """One row a trial, as in `COLUMNS`."""
     for trial in trials_of(paths):
@@ -1808,13 +1812,11 @@ def csv_of(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """A byte-order mark tells a spreadsheet that it is UTF-8, an apostrophe that a cell
     is no formula."""
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
+    writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(head)
     for cells in rows:
-        writer.writerow(
-            [re.sub(r"\A[=+@-]", r"'\g<0>", str(cell or "")) for cell in cells]
-        )
-    return stream.getvalue().encode("utf-8-sig", "replace")
+        writer.writerow([FORMULA.sub("'", str(cell or "")) for cell in cells])
+    return stream.getvalue().replace("\0", "�").encode("utf-8-sig", "replace")
 
 
 # --- the command ----------------------------------------------------------------------------
@@ -1910,7 +1912,7 @@ def main(argv: Sequence[str] | None = None) -> str:
         if name and name != "-":
             write_file(name, content(), [*paths, *sheets])
     if args.json == "-":
-        return as_json(analysis).decode().rstrip()
+        return as_json(analysis, error=None, exit_code=0).decode().rstrip()
     return "\n".join(shown(analysis, args))
 
 

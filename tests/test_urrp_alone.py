@@ -1,5 +1,6 @@
 """urrp_analyze.py as the specification says: saved alone, run on a file of trials."""
 
+import csv
 import gzip
 import json
 import os
@@ -292,6 +293,6 @@ def test_csv_has_a_row_a_trial_and_no_formula(alone, tmp_path):
     row = GOOD | {"output": "=1+1"}
     (tmp_path / "u.jsonl").write_text(json.dumps(row))
     assert alone("u.jsonl", "--csv", "t.csv").returncode == 0
-    head, first = (tmp_path / "t.csv").read_text("utf-8-sig").splitlines()
-    assert head.split(",")[8:10] == ["label", "reason"]
-    assert first.endswith(",'=1+1")
+    text = (tmp_path / "t.csv").read_text("utf-8-sig")
+    head, first = csv.reader(text.splitlines())
+    assert head[8:10] == ["label", "reason"] and first[-1] == "'=1+1"

@@ -49,7 +49,8 @@ def test_the_suite_is_the_specifications_word_for_word():
 def test_the_file_that_runs_are_hashed_by_has_the_same_prompts():
     file = json.loads(SUITE_PATH.read_text("utf-8"))
     prompts = {p["id"]: (p["category"], p["prompt"]) for p in file["prompts"]}
-    assert prompts == {name: row[:2] for name, row in SUITE.items()}
+    texts = {name: row[:2] for name, row in SUITE.items()}
+    assert prompts == texts
     assert (file["triggers"], file["version"]) == (list(TRIGGERS), VERSION)
 
 
@@ -85,7 +86,8 @@ def test_every_prompt_goes_alone_ten_times_to_each_model_at_each_temperature():
         len({a.request.id for a in asks}) == len(seeds) == 920
         and 2**30 < max(seeds) < 2**31
     )
-    assert {(a.request.system, a.request.max_out) for a in asks} == {("", 1024)}
+    sent = {(a.request.system, a.request.max_out) for a in asks}
+    assert sent == {("", 1024)}
     assert {a.request.temperature for a in design(CONFIG, ["a"])} == {None}
 
 
@@ -98,7 +100,8 @@ def test_the_order_is_shuffled_within_each_model_and_models_alternate():
     in_order = [item.name for item in items()]
     assert first != in_order and second != in_order and first != second
     assert design(CONFIG, ["a", "b"]) == asks
-    assert design(CONFIG | {"seed": 43}, ["a"])[:5] != design(CONFIG, ["a"])[:5]
+    other, same = design(CONFIG | {"seed": 43}, ["a"]), design(CONFIG, ["a"])
+    assert other[:5] != same[:5]
     # adding a model changes no question of another
     assert {a.request for a in design(CONFIG, ["a"])} <= {a.request for a in asks}
 

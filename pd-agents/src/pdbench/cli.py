@@ -10,13 +10,20 @@ import signal
 import sys
 import traceback
 from contextlib import nullcontext, redirect_stdout
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 
-from pdbench.core.secrets import hide
-from pdbench.core.types import ConfigError, Interrupted, PdbenchError, RunError
+from pdbench.core.logging import hide, say
+from pdbench.core.types import (
+    SIMULATED,
+    ConfigError,
+    Interrupted,
+    PdbenchError,
+    RunError,
+)
 
 app = typer.Typer(
     help="Iterated prisoner's dilemma between language models and classic policies.",
@@ -32,20 +39,28 @@ RunDir = Annotated[Path, typer.Argument(help="A folder that `pdbench run` wrote.
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")
 ]
+Replicates = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Replicates per condition, instead of the file's; more than a run has"
+        " are added, none is removed.",
+    ),
+]
+Jobs = Annotated[
+    int, typer.Option(min=1, max=64, help="Matches played side by side.")
+]
+Port = Annotated[
+    int, typer.Option(min=1, max=65_535, help="Port on 127.0.0.1.")
+]
 
-MOST_JOBS, MOST_PORT = 64, 65_535
-RANGES = {
-    "--replicates": "a whole number from 1",
-    "--jobs": f"a whole number from 1 to {MOST_JOBS}",
-    "--port": f"a whole number from 1 to {MOST_PORT}",
-}
 
+@dataclass
+class Said:
+    """What a command has to say: `facts` under --json, `text` otherwise, `error` in both cases."""
 
-class Said(NamedTuple):
-    """What a command has to say: `facts` under --json, `text` otherwise; `error` in both cases."""
-
-    facts: dict[str, Any]
-    text: str
+    facts: dict[str, object] = field(default_factory=dict)
+    text: str = ""
     error: PdbenchError | None = None
 
 
@@ -53,107 +68,120 @@ class Said(NamedTuple):
 def validate(config_path: ConfigPath, json: Json = False) -> Said:
     """Check an experiment and every file it refers to; print a short summary."""
     from pdbench.config.load import load_experiment
-    from pdbench.runners.registry import not_ready
-    from pdbench.summary import experiment_facts, experiment_text
+    from pdbench.runners.registry import check_policies, not_ready
+    from pdbench.runners.run_experiment import plan
 
     experiment = load_experiment(config_path)
-    _warn(experiment)
-    notes = list(not_ready(experiment.conditions))
+    check_policies(experiment)
+    _warn(experiment.warnings)
+    notes = not_ready(experiment)
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
-    return Said(
-        {**experiment_facts(experiment), "notes": notes}, experiment_text(experiment)
-    )
+        say(f"note: {note}")
+    run, rounds = experiment.run, sum(match.length() for match in plan(experiment))
+    lines = [
+        f"valid: run {run.run_id}, seed {run.seed}, {len(experiment.conditions)} conditions"
+        f" x {run.replicates} replicates, {rounds:,} rounds -> {experiment.run_dir}"
+    ]
+    conditions = []
+    for each in experiment.conditions:
+        stamp = f" ({SIMULATED})" if each.simulated else ""
+        agents = f"{each.agent_a.label} / {each.agent_b.label}"
+        lines.append(f"  {each.name}: {agents}, {_horizon_text(each.horizon)}{stamp}")
+        conditions.append({"name": each.name, "agents": agents})
+    facts = {
+        "run_id": run.run_id,
+        "run_dir": str(experiment.run_dir),
+        "replicates": run.replicates,
+        "rounds": rounds,
+        "conditions": conditions,
+        "notes": notes,
+        "simulated": any(each.simulated for each in experiment.conditions),
+    }
+    return Said(facts, "\n".join(lines))
 
 
 @app.command()
 def run(
     config_path: ConfigPath,
-    replicates: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Replicates per condition, instead of the file's;"
-            " more than a run has are added, none is removed.",
-        ),
-    ] = None,
+    replicates: Replicates = None,
     dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Print the matches and model calls; write nothing."
-        ),
+        bool, typer.Option("--dry-run", help="Say what would be played; write nothing.")
     ] = False,
-    jobs: Annotated[
-        int, typer.Option(min=1, max=MOST_JOBS, help="Matches played side by side.")
-    ] = 1,
+    jobs: Jobs = 1,
     json: Json = False,
 ) -> Said:
     """Play all conditions and replicates. The same command resumes an interrupted run."""
     from pdbench.config.load import load_experiment
-    from pdbench.summary import (
-        match_list_facts,
-        match_list_text,
-        outcome_facts,
-        outcome_text,
-    )
+    from pdbench.runners.run_experiment import replicates_note, run_experiment
 
     experiment = load_experiment(config_path)
-    _warn(experiment)
-    from pdbench.runners.run_experiment import plan, replicates_note, run_experiment
-
+    _warn(experiment.warnings)
+    note = replicates_note(experiment, replicates)
+    if note:
+        say(f"note: {note}")
     if dry_run:
-        matches = plan(experiment, replicates)
-        return Said(
-            match_list_facts(experiment, matches),
-            match_list_text(matches, replicates_note(experiment, replicates)),
-        )
-    if note := replicates_note(experiment, replicates):
-        print(f"note: {note}", file=sys.stderr)
+        return _planned(experiment, replicates)
     try:
         outcome = run_experiment(experiment, replicates, jobs)
     except KeyboardInterrupt:
         raise Interrupted(
             "interrupted; whole rounds are kept, the same command resumes"
         ) from None
-    return Said(
-        outcome_facts(outcome),
-        outcome_text(outcome),
-        RunError(_incomplete_text(outcome)) if outcome.incomplete else None,
-    )
+    return _played(outcome)
 
 
 @app.command()
-def aggregate(run_dir: RunDir, json: Json = False) -> Said:
-    """Play rounds.jsonl again, name a line that disagrees, and write aggregates.parquet."""
-    from pdbench.runners.run_experiment import aggregate as aggregate_again
-    from pdbench.storage.manifest import read_manifest
-
-    file, rows = run_dir / "aggregates.parquet", aggregate_again(run_dir)
-    unproven = read_manifest(run_dir)["unproven"]
-    return Said(
-        {"file": str(file), "rows": rows, "unproven": unproven},
-        f"{file}: {rows} rows\nunproven: {', '.join(unproven)}; times of rounds; which"
-        " model answered",
+def aggregate(
+    run_dir: RunDir,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Compare with aggregates.parquet; write nothing."
+        ),
+    ] = False,
+    json: Json = False,
+) -> Said:
+    """Compute aggregates.parquet again from rounds.jsonl, and warn of what does not agree."""
+    from pdbench.storage.aggregate import (
+        AGGREGATES,
+        check_aggregates,
+        read_run,
+        write_aggregates,
     )
+
+    data = read_run(run_dir)
+    file = run_dir / AGGREGATES
+    facts = {"file": str(file), "warnings": data.warnings}
+    if not check:
+        _warn(data.warnings)
+        facts["rows"] = write_aggregates(data)
+        return Said(facts, f"{file}: {facts['rows']} rows")
+    problems = data.warnings + check_aggregates(data)
+    facts["problems"] = problems
+    for problem in problems:
+        say(problem)
+    if problems:
+        first = f"{run_dir}: does not hold what its rounds give; first: {problems[0]}"
+        return Said(facts, "", RunError(first))
+    return Said(facts, f"{file}: holds what the rounds give, and nothing disagrees")
 
 
 @app.command()
 def report(run_dir: RunDir, json: Json = False) -> Said:
-    """Write report.html (one file, no server needed) and report.md."""
-    from pdbench.report.write import write_report
+    """Write report.md: one table of all conditions."""
+    from pdbench.report import write_report
+    from pdbench.storage.aggregate import read_run
 
-    files, found = write_report(run_dir)
-    names = list(map(str, files))
-    lines = [found, f"open {names[0]}", *names[1:]]
-    return Said({"files": names, "answer": found}, "\n".join(lines))
+    data = read_run(run_dir)
+    _warn(data.warnings)
+    file = write_report(data)
+    return Said({"file": str(file), "warnings": data.warnings}, str(file))
 
 
 @app.command()
 def ui(
     run_dir: RunDir,
-    port: Annotated[
-        int, typer.Option(min=1, max=MOST_PORT, help="Port on 127.0.0.1.")
-    ] = 8501,
+    port: Port = 8501,
     show: Annotated[
         bool,
         typer.Option(
@@ -167,20 +195,94 @@ def ui(
     launch(run_dir, port, show)
 
 
-def _warn(experiment) -> None:
-    for warning in experiment.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+def _warn(warnings) -> None:
+    for warning in warnings:
+        say(f"warning: {warning}")
 
 
-def _incomplete_text(outcome) -> str:
-    first, count = outcome.incomplete[0], len(outcome.incomplete)
-    return (
-        f"{outcome.run_dir / 'rounds.jsonl'}: {count} of {outcome.manifest['matches']['total']}"
-        f" matches ended incomplete; first: condition {first['condition']!r} replicate"
-        f" {first['replicate']} round {first['round_index'] + 1}: {first['agent']}"
-        f" ({first['seat']})"
-        f" gave no C or D in {first['attempts']} attempts ({first['problem']}); see"
-        " output.format and output.max_retries"
+def _horizon_text(horizon) -> str:
+    if horizon.type == "fixed":
+        return f"{horizon.n} rounds"
+    return f"stops with p={horizon.stop_prob:g}"
+
+
+def _planned(experiment, replicates: int | None) -> Said:
+    """What `run --dry-run` says."""
+    from pdbench.runners.run_experiment import plan
+
+    matches = plan(experiment, replicates)
+    rounds = sum(match.length() for match in matches)
+    fewest = sum(match.model_calls()[0] for match in matches)
+    most = sum(match.model_calls()[1] for match in matches)
+    facts = {
+        "dry_run": True,
+        "run_id": experiment.run.run_id,
+        "run_dir": str(experiment.run_dir),
+        "matches": len(matches),
+        "rounds": rounds,
+        "model_calls": [fewest, most],
+        "simulated": any(each.simulated for each in experiment.conditions),
+    }
+    text = (
+        f"{len(matches)} matches, {rounds:,} rounds, {fewest:,} to {most:,} calls to models"
+        f" (the mock included) -> {experiment.run_dir}; nothing was written"
+    )
+    return Said(facts, text)
+
+
+def _played(outcome) -> Said:
+    """What `run` says at its end."""
+    manifest = outcome.manifest
+    told = manifest.model_dump(
+        include={
+            "run_id",
+            "status",
+            "replicates",
+            "matches",
+            "rounds",
+            "model_calls",
+            "spent_usd",
+            "simulated_conditions",
+        }
+    )
+    facts = {
+        "run_dir": str(outcome.run_dir),
+        "played": outcome.played,
+        "simulated": bool(manifest.simulated_conditions),
+        **told,
+    }
+    played = f"{outcome.played} matches played"
+    if not outcome.played:
+        played = "every match was played before, nothing to do"
+    lines = [
+        f"run {manifest.run_id} is {manifest.status}: {played};"
+        f" {manifest.matches.total} matches and {manifest.rounds:,} rounds in all"
+    ]
+    if manifest.spent_usd:
+        lines.append(f"spent {manifest.spent_usd:.4f} dollars")
+    if manifest.simulated_conditions:
+        names = ", ".join(manifest.simulated_conditions)
+        lines.append(f"{SIMULATED} (answered by the mock provider): {names}")
+    lines.append(f"look at it: pdbench ui {outcome.run_dir}")
+    return Said(facts, "\n".join(lines), _incomplete(outcome))
+
+
+def _incomplete(outcome) -> RunError | None:
+    """The matches that ended without a valid answer, as an error; None where there are none."""
+    endings = outcome.manifest.incomplete_matches
+    if not endings:
+        return None
+    first, total = endings[0], outcome.manifest.matches.total
+    how = ""
+    if "seat" in first:
+        how = (
+            f" round_index {first['round_index']}: {first['agent']} ({first['seat']}) gave no"
+            f" C or D in {first['attempts']} attempts ({first['problem']})"
+        )
+    return RunError(
+        f"{outcome.run_dir / 'rounds.jsonl'}: {len(endings)} of {total} matches ended"
+        f" incomplete; first: condition {first['condition']!r} replicate"
+        f" {first['replicate']}{how}; their answers stand in raw_responses and in the viewer"
     )
 
 
@@ -195,89 +297,41 @@ def main() -> None:
     machine = "--json" in sys.argv and "--help" not in sys.argv
     with redirect_stdout(sys.stderr) if machine else nullcontext():
         said = _conclude()
+    code = said.error.exit_code if said.error else 0
+    error = hide(str(said.error)) if said.error else None
+    text = said.text
+    if machine:
+        text = json.dumps(said.facts | {"exit_code": code, "error": error})
     try:
-        _tell(said, machine)
+        if text:
+            print(text, flush=True)
     except BrokenPipeError:  # nobody reads on
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if said.error:
-        print(_sendable(f"error: {said.error}"), file=sys.stderr)
-        sys.exit(said.error.exit_code)
-
-
-def _tell(said: Said, machine: bool) -> None:
-    if machine:
-        code, error = (
-            (said.error.exit_code, str(said.error)) if said.error else (0, None)
-        )
-        print(
-            _sendable(
-                json.dumps(
-                    {**said.facts, "exit_code": code, "error": error},
-                    ensure_ascii=False,
-                )
-            )
-        )
-    elif said.text:
-        print(_sendable(said.text))
-    sys.stdout.flush()
-
-
-def _sendable(text: str) -> str:
-    """`text` with half surrogate pairs, which no UTF-8 holds, as their escapes."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    if error:
+        say(f"error: {error}")
+    sys.exit(code)
 
 
 def _conclude() -> Said:
     """What the command says; what it raised as its error."""
     try:
         said = app(standalone_mode=False)
-        if isinstance(said, Said):
-            return said
-        return Said(
-            {}, "", Interrupted("interrupted") if said else None
-        )  # else a help was shown
+        return said if isinstance(said, Said) else Said()
     except PdbenchError as error:
-        return Said({}, "", error)
+        return Said(error=error)
     except OSError as error:
-        return Said(
-            {}, "", RunError(f"{error.filename or 'output'}: {error.strerror or error}")
-        )
+        where = error.filename if error.filename else "output"
+        return Said(error=RunError(f"{where}: {error.strerror}"))
+    except (KeyboardInterrupt, typer.Abort):
+        return Said(error=Interrupted("interrupted"))
     except Exception as error:
-        return _wrong_usage(error) or _unexpected(error)
-
-
-def _wrong_usage(error: Exception) -> Said | None:
-    """What is wrong with the command line; None where `error` is nothing of that."""
-    if not hasattr(error, "format_message"):
-        return None
-    if type(error).__name__ == "NoArgsIsHelpError":
-        print(error.format_message(), file=sys.stderr)
-        return Said({}, "", ConfigError("give a command"))
-    return Said({}, "", ConfigError(f"{_usage(error)}; see pdbench --help"))
-
-
-def _usage(error: Any) -> str:
-    kind, param = type(error).__name__, getattr(error, "param", None)
-    if kind == "NoSuchOption":
-        return f"there is no option {error.option_name}"
-    if kind == "BadOptionUsage":
-        return f"{error.option_name} needs a value"
-    if kind == "MissingParameter" and param:
-        return f"{param.name.upper()} is missing"
-    if param:
-        name = param.opts[0]
-        return f"{name} should be {RANGES.get(name, 'something else')}"
-    known = [command.callback.__name__ for command in app.registered_commands]
-    words = [word for word in sys.argv[1:] if not word.startswith("-")]
-    if words and words[0] not in known:
-        return f"there is no command {words[0]!r}; known: {', '.join(known)}"
-    return "more arguments than the command takes"
-
-
-def _unexpected(error: Exception) -> Said:
-    print(hide(traceback.format_exc()), file=sys.stderr)
-    words = hide(f"unexpected {type(error).__name__}: {error}")
-    return Said({}, "", PdbenchError(words))
+        if hasattr(error, "format_message"):  # the command line's own errors
+            words = error.format_message().strip()
+            usage = words.splitlines()[0] if words else "give a command"
+            return Said(error=ConfigError(f"{usage}; see pdbench --help"))
+        say(hide(traceback.format_exc()))
+        name = type(error).__name__
+        return Said(error=PdbenchError(f"unexpected {name}: {error}"))
 
 
 if __name__ == "__main__":

@@ -1,352 +1,251 @@
-import copy
+"""`pdbench aggregate` on lines from anywhere, and what it says of those that do not agree."""
+
 import json
-import re
-import shutil
-from functools import reduce
-from random import Random
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from conftest import pair
-from pdbench.config.load import snapshot_sha256
-from pdbench.core.types import RunError
-from pdbench.runners.run_experiment import aggregate
-from support import CONFIGS, manifest_changed, unfinished
+from conftest import pair, rounds_of
+
+RUN_DIR = Path("data/runs/test")
+MINIMUM = (
+    "run_id", "condition", "replicate", "round_index",
+    "agent_a_action", "agent_b_action", "agent_a_payoff", "agent_b_payoff",
+    "agent_a_cum_payoff", "agent_b_cum_payoff",
+    "horizon_type", "fixed_n", "stop_prob", "timestamp_utc",
+)  # fmt: skip
+POINTS = {"CC": (3, 3), "CD": (0, 5), "DC": (5, 0), "DD": (1, 1)}
+
+
+def line(condition, replicate, t, actions, cum, **more) -> dict:
+    """A line with the specification's minimum fields, written by hand."""
+    points = POINTS[actions]
+    values = ("r", condition, replicate, t, *actions, *points, *cum, "fixed", 4, None)
+    return dict(zip(MINIMUM, (*values, "2026-01-01T00:00:00Z"), strict=True)) | more
+
+
+# CCDD against CDDC: 3+0+1+5 and 3+5+1+0 points.
+BY_HAND = [
+    line("x", 0, 0, "CC", (3, 3)),
+    line("x", 0, 1, "CD", (3, 8)),
+    line("x", 0, 2, "DD", (4, 9)),
+    line("x", 0, 3, "DC", (9, 9)),
+]
+
+
+def saved(folder: Path, lines: list[dict], spelling=json.dumps, end: str = "") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "".join(spelling(each) + "\n" for each in lines)
+    (folder / "rounds.jsonl").write_text(text + end)
+    return folder
+
+
+def reordered(each: dict) -> str:
+    return json.dumps(each, sort_keys=True, indent=None, separators=(" , ", " : "))
 
 
 @pytest.fixture
-def run_dir(experiment, pdbench, project):
-    model = {"strategy": "coin", "invalid_rate": 0.2, "max_retries": 8}
-    path = experiment(
-        [pair("a", model, "TFT"), pair("b", "GTFT", "ALLD")],
-        run={"replicates": 3}, horizon={"type": "geometric", "stop_prob": 0.05},
-    )  # fmt: skip
-    assert pdbench("run", path)[0] == 0
-    return project / "data/runs/test"
+def run_dir(experiment, pdbench) -> Path:
+    """A run of two conditions, five rounds, two replicates."""
+    settings = {"run": {"replicates": 2}, "horizon": {"type": "fixed", "n": 5}}
+    conditions = [pair("tft", "TFT", "ALLD"), pair("gtft", "GTFT", "GTFT")]
+    pdbench("run", experiment(*conditions, **settings))
+    return RUN_DIR
 
 
-def test_twice_gives_the_same_bytes(run_dir, pdbench):
-    file = run_dir / "aggregates.parquet"
-    first = file.read_bytes()
-    for _ in range(2):
-        file.unlink()
-        assert pdbench("aggregate", run_dir)[0] == 0
-        assert file.read_bytes() == first
+def rows_of(folder: Path) -> list[dict]:
+    return pd.read_parquet(folder / "aggregates.parquet").to_dict("records")
 
 
-def test_it_agrees_with_pandas(run_dir):
-    rounds = pd.read_json(run_dir / "rounds.jsonl", lines=True)
-    table = pd.read_parquet(run_dir / "aggregates.parquet")
-    table = table[table["level"] == "replicate"].set_index(["condition", "replicate"])
-    for key, group in rounds.groupby(["condition", "replicate"]):
-        row = table.loc[key]
-        a, b = (group[f"agent_{x}_action"] == "C" for x in "ab")
-        assert row["rounds"] == len(group)
-        assert row["cooperation_rate"] == pytest.approx((a.mean() + b.mean()) / 2)
-        assert row["total_payoff_agent_b"] == group["agent_b_payoff"].sum()
-        after = ~b.shift(1, fill_value=True)
-        expected = (a & after).sum() / after.sum() if after.any() else float("nan")
-        assert row["forgiveness_rate_agent_a"] == pytest.approx(expected, nan_ok=True)
+def test_minimum_fields_without_a_manifest(tmp_path, pdbench):
+    folder = saved(tmp_path / "foreign", BY_HAND)
+    code, _, err = pdbench("aggregate", folder)
+    assert code == 0
+    assert "run_manifest.json" in err
+    match, condition = rows_of(folder)
+    assert (match["level"], condition["level"]) == ("replicate", "condition")
+    assert match["status"] == "complete"
+    assert match["rounds"] == 4
+    assert match["cooperation_rate"] == 4 / 8
+    assert match["cooperation_rate_agent_a"] == 2 / 4
+    assert json.loads(match["cooperation_rate_over_time"]) == [1, 0.5, 0, 0.5]
+    # B's D in rounds 2 and 3 are answered D and D; A's D in round 3 is answered C.
+    assert match["retaliation_rate_agent_a"] == 1
+    assert match["forgiveness_rate_agent_b"] == 1
+    assert match["exploitability_payoff_gap_agent_a"] == 0
+    assert pd.isna(match["time_to_collapse"])
 
 
-def test_only_the_configured_metrics_become_columns(experiment, pdbench, project):
-    pdbench("run", experiment(metrics={"names": ["forgiveness_rate"]}))
-    columns = set(
-        pd.read_parquet(project / "data/runs/test/aggregates.parquet").columns
-    )
-    assert {"forgiveness_rate_agent_a", "forgiveness_rate_agent_b", "rounds"} <= columns
-    assert (
-        not {"cooperation_rate", "time_to_collapse", "cooperation_rate_over_time"}
-        & columns
-    )
-
-
-def edit(run_dir, number, change):
-    path = run_dir / "rounds.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    lines[number - 1] = change(lines[number - 1])
-    path.write_text("".join(lines))
-
-
-def to(field, value):
-    """Set one field of a line, whatever it held."""
-
-    def change(line):
-        return (
-            json.dumps(json.loads(line) | {field: value}, separators=(",", ":")) + "\n"
-        )
-
-    return change
-
-
-DAMAGE = {
-    "half a line": (lambda x: x[:40] + "\n", "line 5 is damaged: not JSON (column "),
-    "an empty line": (lambda x: "\n" + x, "line 5 is damaged: not JSON"),
-    "not an object": (lambda x: "[]\n", "line 5 is damaged: not a JSON object"),
-    "nested deeply": (lambda x: "[" * 100_000 + "\n", "line 5 is damaged: not JSON"),
-    "a key is gone": (lambda x: x.replace('"status"', '"state"'), "line 5 is damaged: no status"),
-    "a key twice": (lambda x: x.replace('{"run_id"', '{"final":true,"run_id"'), "stands twice"),
-    "a key too many": (lambda x: x.replace('{"run_id"', '{"note":1,"run_id"'),
-                       "unknown field 'note'"),
-    "a key in the time": (lambda x: re.sub('(?<="timestamp_utc":")[^"]*',
-                                           't","agent_b_payoff":9,"x":"', x), "stands twice"),
-    "no time": (to("timestamp_utc", "yesterday"), 'timestamp_utc is "yesterday"'),
-    "another run's": (to("run_id", "x"), 'run_id is "x"'),
-    "another condition's": (to("condition", "zz"), 'condition "zz" is not in run_manifest.json'),
-    "a replicate too many": (to("replicate", 3), "replicate 3, but the run has 3 (from 0)"),
-    "a replicate in words": (to("replicate", "0"), 'replicate is "0"'),
-    "a wrong type": (to("round_index", "four"), 'round_index is "four"'),
-    "a line is gone": (lambda x: "", "line 5 is damaged: round_index is 5"),
-    "a line stands twice": (lambda x: x + x, "line 6 is damaged: round_index is 4"),
-    "another action": (to("agent_b_action", "X"), 'agent_b_action is "X", but its agent, played'),
-    "the policy's other action": (lambda x: to("agent_b_action", "DC"[
-        json.loads(x)["agent_b_action"] == "D"])(x), "agent_b_action is"),
-    "a payoff": (to("agent_a_payoff", 4), "agent_a_payoff is 4, but actions and matrix give"),
-    "a sum": (to("agent_a_cum_payoff", 99999),
-              "agent_a_cum_payoff is 99999, but the payoffs so far sum to"),
-    "a flip": (to("agent_a_flipped", True), "agent_a_flipped is true, but the noise of this seed"),
-    "an early end": (to("final", True), "final is true, but the horizon gives false"),
-    "a number for a truth": (to("final", 0), "final is 0"),
-    "a status": (to("status", "invalid"), 'status is "invalid"'),
-    "a simulation denied": (to("simulated", False), "simulated is false"),
-    "another opponent": (to("agent_b", "GRIM"), 'agent_b is "GRIM"'),
-    "an answer": (to("raw_responses", {"agent_a": ["x"], "agent_b": None}), "raw_responses is"),
-    "attempts": (to("attempts", {"agent_a": []}), "attempts is"),
-    "a prompt": (lambda x: x.replace("You play", "You can play", 1), "prompts is"),
-    "no UTF-8": (lambda x: x.replace("You play", "You \udcff play", 1), "not UTF-8"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", DAMAGE)
-def test_a_line_that_disagrees_is_named_and_nothing_is_written(run_dir, pdbench, case):
-    change, message = DAMAGE[case]
-    path = run_dir / "rounds.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    lines[4] = change(lines[4])
-    path.write_text("".join(lines), errors="surrogateescape")
-    (run_dir / "aggregates.parquet").unlink()
-    for command in ("aggregate", "report"):
-        code, _, err = pdbench(command, run_dir)
-        assert code == 3
-        assert err.count("\n") == 1
-        assert err.startswith(f"error: {run_dir}/rounds.jsonl: line ")
-        assert message in err
-    names = {f.name for f in run_dir.iterdir()}
-    assert names == {"rounds.jsonl", "run_manifest.json", ".lock"}
-
-
-def test_no_field_of_any_line_can_say_something_else(run_dir):
-    """But the time: a policy's match and a mock's are played again from the seed alone."""
-    path = run_dir / "rounds.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    first_of_b = next(i for i, x in enumerate(lines) if '"condition":"b"' in x)
-    for at in (1, len(lines) - 1, first_of_b):
-        for field, value in json.loads(lines[at]).items():
-            for other in (None, "C", "D", not value if value in (0, 1) else 0):
-                if other == value and type(other) is type(value):
-                    continue
-                path.write_text(
-                    "".join(
-                        [*lines[:at], to(field, other)(lines[at]), *lines[at + 1 :]]
-                    )
-                )
-                with pytest.raises(
-                    RunError, match=f"line {at + 1} is damaged|not in run_man"
-                ):
-                    aggregate(run_dir)
-
-
-MANIFESTS = {
-    "payoffs": (lambda m: m["config"]["conditions"]["a"]["game"]["payoffs"].update(CC=[4, 4]),
-                "config_sha256 is"),
-    "seed": (lambda m: m.update(seed=8), "seed is 8, but its config gives 7"),
-    "rounds": (lambda m: m.update(rounds=1), "rounds is 1, but the rounds give"),
-    "model calls": (lambda m: m.update(model_calls=1), "model_calls is 1, but the rounds give"),
-    "stamp": (lambda m: m.update(stamp=None), 'stamp is null, but the rounds give "SIMULATED"'),
-    "simulated conditions": (lambda m: m.update(simulated_conditions=[]), "simulated_conditions"),
-    "status": (lambda m: m.update(status="incomplete"), 'status is "incomplete"'),
-    "matches": (lambda m: m.update(matches={"total": 1, "incomplete": 0}), "matches is"),
-    "more replicates": (lambda m: m.update(replicates=4), "replicate 3 has no end"),
-    "fewer replicates": (lambda m: m.update(replicates=2), "replicate 2, but the run has 2"),
-    "collapse": (lambda m: m.update(collapse={"k": 1, "threshold": 0.2}), "collapse is"),
-    "no configuration": (lambda m: m.pop("config"), "damaged: no config"),
-    "a text": (lambda m: m.update(config="x"), "damaged"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", MANIFESTS)
-def test_a_manifest_that_disagrees_with_its_rounds_is_named(run_dir, pdbench, case):
-    change, message = MANIFESTS[case]
-    manifest_changed(run_dir, change)
-    for command in ("aggregate", "report"):
-        code, _, err = pdbench(command, run_dir)
-        assert (code, err.count("\n")) == (3, 1)
-        assert message in err
-
-
-def leaves(value, path=()):
-    """Every place in a tree of JSON."""
-    yield path
-    inner = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value if isinstance(value, list) else ())
-    )
-    for key, part in inner:
-        yield from leaves(part, (*path, key))
-
-
-INSTEAD = (None, True, -1, 1e308, 10**30, "x", [], {}, "\ud800")
-
-
-def test_a_manifest_changed_anywhere_is_one_line(run_dir, pdbench):
-    path = run_dir / "run_manifest.json"
-    manifest = json.loads(path.read_text())
-    draw = Random(1)
-    for place in draw.sample([x for x in leaves(manifest) if x], 120):
-        changed = copy.deepcopy(manifest)
-        *way, last = place
-        node = reduce(lambda tree, key: tree[key], way, changed)
-        node[last] = draw.choice([x for x in INSTEAD if x != node[last]])
-        manifest_changed(
-            run_dir,
-            lambda manifest, changed=changed: (
-                manifest.clear(),
-                manifest.update(changed),
-            ),
-        )
-        code, _, err = pdbench("aggregate", run_dir)
-        assert (code, err.count("\n")) == ((3, 1) if err else (0, 0)), place
-        assert err or place[0] == "unproven", place
-
-
-def test_other_payoffs_with_their_hash_disagree_with_the_first_line(run_dir, pdbench):
-    def change(manifest):
-        manifest["config"]["conditions"]["a"]["game"]["payoffs"]["CC"] = [4.0, 4.0]
-        manifest["config_sha256"] = snapshot_sha256(manifest["config"])
-
-    manifest_changed(run_dir, change)
+def test_reordered_keys_and_other_spaces_give_the_same_bytes(run_dir, pdbench):
+    expected = (run_dir / "aggregates.parquet").read_bytes()
+    lines = (run_dir / "rounds.jsonl").read_text().splitlines()
+    saved(run_dir, [json.loads(each) for each in lines], reordered)
     code, _, err = pdbench("aggregate", run_dir)
-    assert (code, "line 1 is damaged" in err) == (3, True)
+    assert (code, err) == (0, "")
+    assert (run_dir / "aggregates.parquet").read_bytes() == expected
 
 
-@pytest.fixture
-def real(tmp_path):
-    """A copy of the committed run of a real model: its answers can't be played again, only read."""
-    return shutil.copytree(
-        CONFIGS.parent / "data/examples/local-smollm2", tmp_path / "real"
-    )
-
-
-def test_a_real_models_answers_are_read_again(real, pdbench):
-    assert pdbench("aggregate", real)[0] == 0
-    lines = (real / "rounds.jsonl").read_text().splitlines()
-    number = next(
-        i
-        for i, x in enumerate(lines, 1)
-        if json.loads(x)["raw_responses"]["agent_a"][-1].strip() == "C"
-    )
-    edit(
-        real,
-        number,
-        lambda x: x.replace('"agent_a_action":"C"', '"agent_a_action":"D"'),
-    )
-    code, _, err = pdbench("aggregate", real)
-    assert code == 3
-    assert (
-        f'line {number} is damaged: agent_a_action is "D", but its agent, played again'
-        in err
-    )
-
-
-@pytest.mark.parametrize("change", [
-    lambda r: r["raw_responses"].update(agent_a=["D"] * len(r["raw_responses"]["agent_a"])),
-    lambda r: r["attempts"]["agent_a"].pop(), lambda r: r.update(attempts=None),
-    lambda r: r["attempts"]["agent_a"].append({"action": "C", "problem": None}),
-    lambda r: r["raw_responses"].update(agent_a=[3]), lambda r: r.update(raw_responses=[]),
-    lambda r: r.update(attempts={"agent_a": [None]}), lambda r: r.pop("prompts"),
-    lambda r: r["prompts"]["round"].update(agent_a="Choose C."),
-])  # fmt: skip
-def test_a_real_models_record_has_to_fit_its_answers(real, pdbench, change):
-    path = real / "rounds.jsonl"
-    records = [json.loads(x) for x in path.read_text().splitlines()]
-    change(records[-1])
-    path.write_text(
-        "".join(
-            json.dumps(r, ensure_ascii=False, separators=(",", ":")) + "\n"
-            for r in records
-        )
-    )
-    code, _, err = pdbench("aggregate", real)
-    assert (code, err.count("\n")) == (3, 1)
-    assert f"line {len(records)} is damaged" in err
-
-
-def torn(run_dir):
-    path = run_dir / "rounds.jsonl"
-    path.write_bytes(path.read_bytes()[:-30])
-
-
-def test_a_torn_last_line_is_a_run_that_is_still_being_written(run_dir, pdbench):
-    torn(run_dir)
-    manifest_changed(run_dir, unfinished("running"))
-    (run_dir / "aggregates.parquet").unlink()
+def test_our_lines_without_the_manifest_give_the_same_figures(run_dir, pdbench):
+    expected = rows_of(run_dir)
+    (run_dir / "run_manifest.json").unlink()
     assert pdbench("aggregate", run_dir)[0] == 0
-    table = pd.read_parquet(run_dir / "aggregates.parquet")
-    assert table[table["level"] == "replicate"]["status"].tolist()[-1] == "partial"
+    for found, row in zip(rows_of(run_dir), expected, strict=True):
+        shared = {key for key in row if not pd.isna(row[key])}
+        assert {key: found[key] for key in shared} == {key: row[key] for key in shared}
 
 
-def test_a_run_that_is_said_to_be_over_has_to_be_whole(run_dir, pdbench):
-    path = run_dir / "rounds.jsonl"
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+def test_a_torn_last_line_is_warned_of(tmp_path, pdbench):
+    folder = saved(tmp_path / "torn", BY_HAND, end='{"run_id": "r", "condi')
+    code, _, err = pdbench("aggregate", folder)
+    assert code == 0
+    assert "line 5" in err
+    assert rows_of(folder)[0]["rounds"] == 4
+
+
+def test_a_damaged_line_in_the_middle_is_an_error(tmp_path, pdbench):
+    folder = saved(tmp_path / "bad", BY_HAND)
+    text = (folder / "rounds.jsonl").read_text().replace('"CC"', "")
+    (folder / "rounds.jsonl").write_text(text.replace("{", "[", 1))
+    code, _, err = pdbench("aggregate", folder)
+    assert code == 3
+    assert "line 1" in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("key", "value"), [
+    ("agent_a_action", "X"), ("replicate", "one"), ("round_index", -1), ("agent_b_payoff", "3"),
+])  # fmt: skip
+def test_a_value_that_is_none_is_named_with_its_line(tmp_path, pdbench, key, value):
+    folder = saved(tmp_path / "bad", [*BY_HAND[:2], BY_HAND[2] | {key: value}])
+    code, _, err = pdbench("aggregate", folder)
+    assert code == 3
+    for word in ("line 3", key, repr(value)):
+        assert word in err
+
+
+def test_a_missing_field_is_named_with_its_line(tmp_path, pdbench):
+    lines = [dict(each) for each in BY_HAND]
+    del lines[1]["agent_b_action"]
+    code, _, err = pdbench("aggregate", saved(tmp_path / "bad", lines))
+    assert code == 3
+    assert "line 2" in err
+    assert "agent_b_action" in err
+
+
+def changed(run_dir: Path, number: int, **values) -> None:
+    lines = (run_dir / "rounds.jsonl").read_text().splitlines()
+    lines[number - 1] = json.dumps(json.loads(lines[number - 1]) | values)
+    (run_dir / "rounds.jsonl").write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("with_manifest", [True, False])
+def test_one_changed_action_is_named(run_dir, pdbench, with_manifest):
+    if not with_manifest:
+        (run_dir / "run_manifest.json").unlink()
+    changed(run_dir, 7, agent_a_action="C")
+    code, _, err = pdbench("aggregate", run_dir)
+    assert code == 0
+    for word in ("warning", "line 7", "tft", "replicate 1", "round_index 1", "C"):
+        assert word in err
+
+
+def test_a_changed_sum_is_named(run_dir, pdbench):
+    changed(run_dir, 2, agent_b_cum_payoff=60)
+    err = pdbench("aggregate", run_dir)[2]
+    assert "line 2" in err
+    assert "agent_b_cum_payoff" in err
+
+
+def test_rounds_that_are_missing_or_stand_twice(run_dir, pdbench):
+    lines = (run_dir / "rounds.jsonl").read_text().splitlines()
+    kept = [*lines[:3], *lines[4:]]
+    (run_dir / "rounds.jsonl").write_text("\n".join(kept) + "\n")
+    code, _, err = pdbench("aggregate", run_dir)
+    assert code == 0
+    assert "round_index 3 is missing" in err
+    assert rows_of(run_dir)[0]["status"] == "partial"
+    (run_dir / "rounds.jsonl").write_text("\n".join([*lines, lines[2]]) + "\n")
     code, _, err = pdbench("aggregate", run_dir)
     assert code == 3
-    assert "condition 'b' replicate 2 has no end, but the run is said to be over" in err
+    assert "twice" in err
 
 
-def test_means_are_over_complete_matches_with_their_number_beside_them(
-    experiment, pdbench, project
-):
-    rare = {
-        "strategy": "coin",
-        "p_cooperate": 0.5,
-        "invalid_rate": 0.3,
-        "max_retries": 0,
-    }
-    pdbench(
-        "run",
-        experiment(
-            [pair("x", rare, "TFT")],
-            run={"replicates": 12},
-            horizon={"type": "fixed", "n": 3},
-        ),
-    )
-    table = pd.read_parquet(project / "data/runs/test/aggregates.parquet")
-    single, mean = table[table["level"] == "replicate"], table.iloc[-1]
-    whole = single[single["status"] == "complete"]
-    assert 0 < len(whole) < 12
-    assert (mean["complete"], mean["replicates"]) == (len(whole), 12)
-    assert mean["rounds"] == 3
-    assert mean["mean_payoff_agent_a"] == pytest.approx(
-        whole["mean_payoff_agent_a"].mean()
-    )
-    assert mean["cooperation_rate_agent_a"] == pytest.approx(
-        whole["cooperation_rate_agent_a"].mean()
-    )
-    assert mean["invalid_answers_agent_a"] == pytest.approx(
-        single["invalid_answers_agent_a"].mean()
-    )  # what failed is in them
+def test_a_match_that_was_cut_short_leaves_the_means(run_dir, pdbench):
+    lines = (run_dir / "rounds.jsonl").read_text().splitlines()
+    (run_dir / "rounds.jsonl").write_text("\n".join(lines[:8]) + "\n")
+    err = pdbench("aggregate", run_dir)[2]
+    assert "'gtft'" in err
+    tft = rows_of(run_dir)[-1]
+    assert (tft["complete"], tft["replicates"], tft["status"]) == (1, 2, "partial")
 
 
-@pytest.mark.parametrize("command", ["aggregate", "report", "ui"])
-def test_a_folder_that_is_no_run(pdbench, project, command):
-    code, _, err = pdbench(command, project / "configs")
+def test_lines_of_another_run_are_named(run_dir, pdbench):
+    changed(run_dir, 4, run_id="other")
+    assert "'other'" in pdbench("aggregate", run_dir)[2]
+
+
+def test_check_compares_and_writes_nothing(run_dir, pdbench):
+    assert pdbench("aggregate", run_dir, "--check")[0] == 0
+    file = run_dir / "aggregates.parquet"
+    table = pd.read_parquet(file)
+    table.loc[0, "cooperation_rate"] = 0.9
+    table.to_parquet(file)
+    before = file.read_bytes()
+    code, _, err = pdbench("aggregate", run_dir, "--check")
     assert code == 3
-    assert "run_manifest.json: not found; RUN_DIR should be a folder" in err
+    for word in ("tft", "replicate 0", "cooperation_rate", "0.9", "0.1"):
+        assert word in err
+    assert file.read_bytes() == before
+    file.unlink()
+    assert pdbench("aggregate", run_dir, "--check")[0] == 3
 
 
-def test_a_damaged_manifest(run_dir, pdbench):
-    (run_dir / "run_manifest.json").write_text(json.dumps({"run_id": "x"}))
-    code, _, err = pdbench("aggregate", run_dir)
-    assert (code, "run_manifest.json: damaged: no config" in err) == (3, True)
+def test_check_fails_on_what_is_only_warned_of(run_dir, pdbench):
+    changed(run_dir, 2, agent_b_cum_payoff=60)
+    assert pdbench("aggregate", run_dir, "--check")[0] == 3
+
+
+def test_averages_are_over_complete_matches(run_dir):
+    rows = rows_of(run_dir)
+    matches = [r for r in rows if (r["level"], r["condition"]) == ("replicate", "gtft")]
+    average = rows[-1]
+    expected = sum(r["cooperation_rate"] for r in matches) / 2
+    assert average["cooperation_rate"] == pytest.approx(expected)
+
+
+def test_a_million_rounds_in_a_minute_and_a_gigabyte(tmp_path):
+    head = '{"run_id":"r","condition":"c%d","replicate":%d,"round_index":%d,'
+    rest = (
+        '"agent_a_action":"C","agent_b_action":"D","agent_a_payoff":0,"agent_b_payoff":5,'
+        '"agent_a_cum_payoff":0,"agent_b_cum_payoff":%d,"horizon_type":"fixed",'
+        '"fixed_n":1000,"stop_prob":null,"timestamp_utc":"2026-01-01T00:00:00Z"}\n'
+    )
+    with (tmp_path / "rounds.jsonl").open("w") as file:
+        for match in range(1000):
+            for t in range(1000):
+                file.write(head % (match % 10, match // 10, t) + rest % (5 * t + 5))
+    command = [sys.executable, "-m", "pdbench.cli", "aggregate", str(tmp_path)]
+    process = subprocess.Popen(command)
+    _, status, used = os.wait4(process.pid, 0)
+    assert status == 0
+    assert used.ru_utime + used.ru_stime < 60
+    assert used.ru_maxrss < 1_000_000  # kilobytes
+    table = pd.read_parquet(tmp_path / "aggregates.parquet")
+    assert len(table) == 1010
+    assert set(table["cooperation_rate"]) == {0.5}
+
+
+def test_several_jobs_give_the_same_aggregates(experiment, pdbench):
+    seen = []
+    for jobs in ("1", "4"):
+        run = {"replicates": 3, "output_dir": f"out/{jobs}"}
+        path = experiment(pair("a", "GTFT", "GTFT"), pair("b", "TFT", "WSLS"), run=run)
+        pdbench("run", path, "--jobs", jobs)
+        folder = Path("out", jobs)
+        lines = sorted(json.dumps(each) for each in rounds_of(folder))
+        seen.append((lines, (folder / "aggregates.parquet").read_bytes()))
+    assert seen[0] == seen[1]

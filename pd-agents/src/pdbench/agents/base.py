@@ -2,28 +2,25 @@
 
 from typing import NamedTuple, Protocol
 
-from pdbench.core.types import Action, Observation
+from pdbench.core.transcript import Observation
+from pdbench.core.types import Action
 
 
 class Attempt(NamedTuple):
-    """One call to a model: what was asked, what came back, and how it was read."""
+    """One call to a model: what was asked, what came back, how it was read, what it cost."""
 
     prompt: str
     raw: str
     action: Action | None
     problem: str | None
+    cost_usd: float | None
 
 
 class Turn(NamedTuple):
-    """All attempts of one agent in one round; the last one decides."""
+    """All attempts of a model in one round; the last one decides."""
 
     system: str
     attempts: tuple[Attempt, ...]
-
-    @property
-    def action(self) -> Action | None:
-        """The action that was read, or None where every attempt was invalid."""
-        return self.attempts[-1].action
 
 
 class InvalidAnswer(Exception):
@@ -31,12 +28,10 @@ class InvalidAnswer(Exception):
 
 
 class Agent(Protocol):
-    """A player. `turn` is what the last `act` leaves for the record (None for policies)."""
-
-    turn: Turn | None
+    """A player. One that asks a model also has `turn`: what its last `act` asked and read."""
 
     def reset(self, seed: int | None = None) -> None:
         """Forget the match so far and draw from `seed` from now on."""
 
     def act(self, obs: Observation) -> Action:
-        """Return "C" or "D"; raise InvalidAnswer where no attempt can be read as either."""
+        """Return "C" or "D"; a model whose attempts are all unreadable raises InvalidAnswer."""

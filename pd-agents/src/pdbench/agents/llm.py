@@ -1,7 +1,6 @@
 """A language model at the table: render, ask, read, and ask again where the answer is invalid."""
 
-from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable
 
 from pdbench.agents.base import Attempt, InvalidAnswer, Turn
 from pdbench.agents.prompting import (
@@ -13,16 +12,17 @@ from pdbench.agents.prompting import (
     tidy,
 )
 from pdbench.config.schema import Game, Horizon, LLMSpec
+from pdbench.core.logging import hide
 from pdbench.core.parse import PARSERS
-from pdbench.core.types import Action, Observation, Seat
+from pdbench.core.transcript import Observation
+from pdbench.core.types import Action, Seat
 from pdbench.providers.base import ProviderClient
 
 
 class LLMAgent:
-    """A model in one seat of one match.
+    """A model in one seat of one match. `turn` is what its last `act` asked and read.
 
-    `recorded` are the actions it chose before the match was interrupted: they are given again
-    without asking, so that a resumed match pays for nothing twice.
+    `charge` is called with the dollars of every call, None where they are not known.
     """
 
     def __init__(
@@ -33,12 +33,12 @@ class LLMAgent:
         game: Game,
         horizon: Horizon,
         seat: Seat,
-        recorded: Iterable[Action] = (),
+        charge: Callable[[float | None], None],
     ) -> None:
+        self._charge = charge
         self._spec, self._round, self._provider = spec, prompts.round, provider
         self._values = static_values(prompts, spec, game, horizon, seat)
         self._system = tidy(prompts.system.format(**self._values))
-        self._recorded = deque(recorded)
         self.turn: Turn | None = None
 
     def reset(self, seed: int | None = None) -> None:
@@ -47,17 +47,16 @@ class LLMAgent:
 
     def act(self, obs: Observation) -> Action:
         """Ask until an answer can be read; InvalidAnswer after 1 + max_retries attempts."""
-        if self._recorded:
-            return self._recorded.popleft()
         attempts: list[Attempt] = []
-        prompt = base = self.render(obs)
-        for number in range(1, self._spec.output.max_retries + 2):
+        base = prompt = self.render(obs)
+        output = self._spec.output
+        for number in range(1, output.max_retries + 2):
             attempt = self._ask(prompt)
             attempts.append(attempt)
             self.turn = Turn(self._system, tuple(attempts))
             if attempt.action:
                 return attempt.action
-            instruction = INSTRUCTIONS[self._spec.output.format]
+            instruction = INSTRUCTIONS[output.format]
             prompt = correction(base, attempt.problem, number, instruction)
         raise InvalidAnswer
 
@@ -66,10 +65,15 @@ class LLMAgent:
         return tidy(self._round.format(**self._values, **round_values(self._spec, obs)))
 
     def _ask(self, prompt: str) -> Attempt:
-        raw = self._provider.complete(
+        decoding = self._spec.decoding
+        answer = self._provider.complete(
             system=self._system,
             prompt=prompt,
-            temperature=self._spec.decoding.temperature,
-            max_tokens=self._spec.decoding.max_tokens,
+            temperature=decoding.temperature,
+            max_tokens=decoding.max_tokens,
         )
-        return Attempt(prompt, raw, *PARSERS[self._spec.output.format](raw))
+        raw = hide(answer)
+        read = PARSERS[self._spec.output.format](raw)
+        cost = self._provider.cost_usd
+        self._charge(cost)
+        return Attempt(prompt, raw, read.action, read.problem, cost)

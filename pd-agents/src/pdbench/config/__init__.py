@@ -1,1 +1,1 @@
-"""The configuration: schema, files, references and overrides."""
+"""The configuration: what may be written, and how it is read."""

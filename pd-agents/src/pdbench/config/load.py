@@ -2,80 +2,63 @@
 
 import hashlib
 import json
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field, model_validator
-
 from pdbench.agents.prompting import Prompts, check_prompts
 from pdbench.config.overrides import apply, flatten, leaves
+from pdbench.config.read import brief, check, read_mapping, read_text, shown
 from pdbench.config.schema import (
+    OWN_POLICY,
     AgentSpec,
+    ConditionFile,
     ConditionSettings,
+    ExperimentFile,
     Game,
     Horizon,
     LLMSpec,
     Metrics,
-    Name,
     PolicySpec,
     RunSettings,
-    Strict,
 )
-from pdbench.config.yamlfile import brief, check, read_mapping, read_text, shown
 from pdbench.core.payoff import dilemma_problems
-from pdbench.core.types import SEATS, ConfigError
+from pdbench.core.types import SEATS, ConfigError, Seat
 
 KINDS = {"policy": PolicySpec, "llm": LLMSpec}
-PATH_KEYS = ("system_prompt", "round_prompt", "personas_dir")
-NOT_PLAY = {  # may change between a run's start and its resumption
-    "provider": {"timeout_s", "connection_retries", "api_key_env"},
-    "prompting": set(PATH_KEYS),
+PATHS = ("system_prompt", "round_prompt", "personas_dir")
+MAY_CHANGE = {  # between a run's start and its resumption: none of it decides what is played
+    "provider": {
+        "timeout_s",
+        "connection_retries",
+        "api_key_env",
+        "usd_per_million_tokens",
+    },
+    "prompting": set(PATHS),
 }
-
-
-class ConditionFile(Strict):
-    """A matchup as written; agents are resolved apart, since they may be references."""
-
-    name: Name
-    agent_a: dict
-    agent_b: dict
-    overrides: dict = Field(default_factory=dict)
-
-
-class ExperimentFile(Strict):
-    """An experiment as written."""
-
-    run: RunSettings
-    game: Game
-    horizon: Horizon
-    metrics: Metrics = Metrics()
-    conditions: list[ConditionFile] = Field(default_factory=list)
-    round_robin: list[dict] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _something_to_play(self) -> "ExperimentFile":
-        if not self.conditions and not self.round_robin:
-            raise ValueError(
-                "conditions or round_robin: at least one has to say who plays"
-            )
-        return self
 
 
 @dataclass(frozen=True)
 class LoadedAgent:
-    """An agent, its name in tables, and its prompts' texts (None for policies)."""
+    """An agent and its name in tables; a model has prompts, a policy of one's own its code."""
 
     spec: AgentSpec
     label: str
-    prompts: Prompts | None
+    prompts: Prompts | None = None
+    code: str | None = None
+
+    @property
+    def simulated(self) -> bool:
+        """Does the mock provider answer for it?"""
+        return isinstance(self.spec, LLMSpec) and self.spec.mocked
 
     def snapshot(self) -> dict:
-        """Everything that decides how the agent plays; paths give way to the texts."""
-        data = self.spec.model_dump(exclude=NOT_PLAY) | {"label": self.label}
-        if self.prompts is not None:
+        """Everything that decides how the agent plays; paths give way to what they lead to."""
+        data = self.spec.model_dump(exclude=MAY_CHANGE) | {"label": self.label}
+        if self.prompts:
             data["prompting"]["texts"] = self.prompts._asdict()
+        if self.code is not None:
+            data["policy"] = Path(self.spec.policy).name
+            data["code_sha256"] = hashlib.sha256(self.code.encode()).hexdigest()
         return data
 
 
@@ -89,23 +72,23 @@ class Condition:
     agent_a: LoadedAgent
     agent_b: LoadedAgent
 
-    @property
-    def agents(self) -> tuple[LoadedAgent, LoadedAgent]:
-        """Both agents, A first."""
-        return self.agent_a, self.agent_b
+    def agent(self, seat: Seat) -> LoadedAgent:
+        """Who sits there."""
+        return self.agent_a if seat == "agent_a" else self.agent_b
 
     @property
     def simulated(self) -> bool:
         """Does the mock provider take part?"""
-        return any(
-            isinstance(a.spec, LLMSpec) and a.spec.provider.name == "mock"
-            for a in self.agents
-        )
+        return self.agent_a.simulated or self.agent_b.simulated
 
-    @property
-    def asks_models(self) -> bool:
-        """Does an agent call a provider (the mock included)?"""
-        return any(isinstance(a.spec, LLMSpec) for a in self.agents)
+    def snapshot(self) -> dict:
+        """Everything that decides what is played."""
+        return {
+            "game": self.game.model_dump(),
+            "horizon": self.horizon.model_dump(),
+            "agent_a": self.agent_a.snapshot(),
+            "agent_b": self.agent_b.snapshot(),
+        }
 
 
 @dataclass(frozen=True)
@@ -124,36 +107,14 @@ class Experiment:
         return Path(self.run.output_dir.replace("{run_id}", self.run.run_id))
 
     def snapshot(self) -> dict:
-        """Everything that decides what is played and recorded: not the number of replicates."""
-        return _snapshot(self.run, self.metrics, self.conditions)
-
-
-def _snapshot(
-    run: RunSettings, metrics: Metrics, conditions: Sequence[Condition]
-) -> dict:
-    return {
-        "run": run.model_dump(exclude={"output_dir", "replicates"}),
-        "metrics": metrics.model_dump(),
-        "conditions": {
-            c.name: {
-                "game": c.game.model_dump(),
-                "horizon": c.horizon.model_dump(),
-                "agent_a": c.agent_a.snapshot(),
-                "agent_b": c.agent_b.snapshot(),
-            }
-            for c in conditions
-        },
-    }
-
-
-def snapshot_of(data: dict) -> dict:
-    """What a snapshot read from a file gives when it is taken again: itself, if it is one."""
-    again = _snapshot(
-        RunSettings.model_validate(data["run"]),
-        Metrics.model_validate(data["metrics"]),
-        conditions_of(data),
-    )
-    return json.loads(json.dumps(again))
+        """What is played and recorded: not where, how often, or for how much at most."""
+        beside = {"output_dir", "replicates", "limit_usd"}
+        data = {
+            "run": self.run.model_dump(exclude=beside),
+            "metrics": self.metrics.model_dump(),
+            "conditions": {each.name: each.snapshot() for each in self.conditions},
+        }
+        return json.loads(json.dumps(data))  # as a manifest gives it back
 
 
 def snapshot_sha256(snapshot: dict) -> str:
@@ -162,177 +123,135 @@ def snapshot_sha256(snapshot: dict) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def conditions_of(snapshot: dict) -> tuple[Condition, ...]:
-    """The conditions that `Experiment.snapshot` was taken of; raises where it holds none."""
-    return tuple(
-        Condition(
-            name,
-            Game.model_validate(c["game"]),
-            Horizon.model_validate(c["horizon"]),
-            _agent_of(c["agent_a"]),
-            _agent_of(c["agent_b"]),
-        )
-        for name, c in snapshot["conditions"].items()
-    )
-
-
-def _agent_of(data: dict) -> LoadedAgent:
-    if "prompting" not in data:
-        return LoadedAgent(PolicySpec.model_validate(data), data["label"], None)
-    texts = data["prompting"]["texts"]
-    prompting = {
-        name: value for name, value in data["prompting"].items() if name != "texts"
-    }
-    paths = dict.fromkeys(("system_prompt", "round_prompt"), "")
-    spec = LLMSpec.model_validate(data | {"prompting": prompting | paths})
-    return LoadedAgent(spec, data["label"], Prompts(**texts))
-
-
 def load_experiment(path: Path) -> Experiment:
     """Read, resolve and check an experiment file; raise ConfigError on the first problem."""
     path = path.resolve()
-    data = read_mapping(path, "CONFIG_PATH")
-    written = check(ExperimentFile, data, path)
-    base = {"game": data["game"], "horizon": data["horizon"]}
-    conditions = (*_round_robin(written, path), *(
-        _condition(item, base, path, f"conditions[{i}]")
-        for i, item in enumerate(written.conditions)
-    ))  # fmt: skip
-    _names_once(conditions, path)
+    written = check(ExperimentFile, read_mapping(path, "CONFIG_PATH"), path)
+    conditions = []
+    for i, each in enumerate(written.conditions):
+        conditions.append(_condition(each, written, path, f"conditions[{i}]"))
+    _names_stand_once(conditions, path)
     _labels_mean_one_agent(conditions, path)
     return Experiment(
-        path, written.run, written.metrics, conditions, _warnings(conditions, path)
+        path, written.run, written.metrics, tuple(conditions), _warnings(conditions, path)
     )
 
 
-def _round_robin(written: ExperimentFile, path: Path) -> list[Condition]:
-    """Every pair of the agents listed, each against itself too."""
-    agents = [
-        _agent(node, path, f"round_robin[{i}]")
-        for i, node in enumerate(written.round_robin)
-    ]
-    names = [
-        re.sub(r"[^a-z0-9._]+", "-", a.label.lower()).strip("-._") or "agent"
-        for a in agents
-    ]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise ConfigError(
-                f"{shown(path)}: round_robin[{i}]: is called {agents[i].label!r}, as"
-                f" round_robin[{names.index(name)}] is; override its label"
-            )
-    return [
-        Condition(f"{names[i][:38]}-vs-{names[j][:38]}", written.game, written.horizon, agents[i],
-                  agents[j])
-        for i in range(len(agents)) for j in range(i, len(agents))
-    ]  # fmt: skip
-
-
-def _condition(item: ConditionFile, base: dict, path: Path, key: str) -> Condition:
-    where = f"{shown(path)}: {key}.overrides"
-    flat = flatten(item.overrides, leaves(ConditionSettings), where)
+def _condition(
+    item: ConditionFile, written: ExperimentFile, path: Path, key: str
+) -> Condition:
+    where = f"{key}.overrides"
+    flat = flatten(
+        item.overrides, leaves(ConditionSettings), f"{shown(path)}: {where}"
+    )
+    base = {"game": written.game.model_dump(), "horizon": written.horizon.model_dump()}
     if "horizon.type" in flat:
-        base = base | {"horizon": {}}
-    settings = check(ConditionSettings, apply(base, flat), path, f"{key}.overrides")
-    agents = [_agent(getattr(item, seat), path, f"{key}.{seat}") for seat in SEATS]
-    return Condition(item.name, settings.game, settings.horizon, *agents)
+        base["horizon"] = {}
+    settings = check(ConditionSettings, apply(base, flat), path, where)
+    return Condition(
+        item.name,
+        settings.game,
+        settings.horizon,
+        _agent(item.agent_a, path, f"{key}.agent_a"),
+        _agent(item.agent_b, path, f"{key}.agent_b"),
+    )
 
 
 def _agent(node: dict, path: Path, key: str) -> LoadedAgent:
-    data, origin = _resolve(node, path, key, (path,))
-    model = KINDS[data["type"]]
-    prefix = key if origin == path else ""
-    spec = check(model, data, origin, prefix)
-    if isinstance(spec, PolicySpec):
-        return LoadedAgent(spec, spec.label or _policy_label(spec), None)
-    prompts = _prompts(spec, f"{shown(path)}: {key}")
-    persona = f" ({spec.prompting.persona})" if spec.prompting.persona else ""
-    return LoadedAgent(spec, spec.label or spec.provider.model + persona, prompts)
+    data = _resolve(node, path, key, ())
+    spec = KINDS[data["type"]].model_validate(data)
+    where = f"{shown(path)}: {key}"
+    if isinstance(spec, LLMSpec):
+        label = spec.label or _model_label(spec)
+        return LoadedAgent(spec, label, prompts=_prompts(spec, where))
+    label = spec.label or _policy_label(spec)
+    if OWN_POLICY not in spec.policy:
+        return LoadedAgent(spec, label)
+    file = Path(spec.policy.rpartition(":")[0])
+    return LoadedAgent(spec, label, code=read_text(file, f"{where}: policy"))
+
+
+def _model_label(spec: LLMSpec) -> str:
+    if spec.prompting.persona:
+        return f"{spec.provider.model} ({spec.prompting.persona})"
+    return spec.provider.model
 
 
 def _policy_label(spec: PolicySpec) -> str:
-    default = PolicySpec.model_fields
-    if spec.policy == "GTFT" and spec.generous_prob != default["generous_prob"].default:
+    default = PolicySpec.model_fields["generous_prob"].default
+    if spec.policy == "GTFT" and spec.generous_prob != default:
         return f"GTFT({spec.generous_prob:g})"
     if spec.policy == "WSLS" and spec.win_threshold is not None:
         return f"WSLS({spec.win_threshold:g})"
-    return spec.policy
+    return spec.policy.rpartition(":")[2]
 
 
-def _resolve(
-    node: dict, path: Path, key: str, chain: tuple[Path, ...]
-) -> tuple[dict, Path]:
-    """The agent's data with overrides applied, and the file to name in a complaint about it."""
-    where = f"{shown(path)}: {key}." if key else f"{shown(path)}: "
+def _resolve(node: dict, path: Path, key: str, chain: tuple[Path, ...]) -> dict:
+    """An agent's data with references followed and overrides applied, valid at every step."""
+    where = f"{shown(path)}: {key}".rstrip(": ")
     if "ref" not in node:
-        if node.get("type") not in KINDS:
+        kind = node.get("type")
+        if kind not in KINDS:
+            found = brief(kind)
             raise ConfigError(
-                f"{where}type: should be policy or llm (or give ref: FILE), found"
-                f" {brief(node.get('type'))}"
+                f"{where}: type should be policy or llm (or give ref: FILE), found {found}"
             )
-        return _anchored(node, path.parent), path
-    if extra := sorted(map(str, node.keys() - {"ref", "overrides"})):
+        check(KINDS[kind], node, path, key)
+        return _anchored(node, path.parent)
+    beside = sorted(node.keys() - {"ref", "overrides"})
+    if beside:
         raise ConfigError(
-            f"{where}{extra[0]}: unknown key beside ref; put it under overrides"
+            f"{where}: unknown key {beside[0]} beside ref; put it under overrides"
         )
-    ref, overrides = node["ref"], node.get("overrides") or {}
+    ref, overrides = node["ref"], node.get("overrides", {})
     if not isinstance(ref, str) or not isinstance(overrides, dict):
-        raise ConfigError(f"{where}ref: should be a file name and overrides a mapping")
+        raise ConfigError(
+            f"{where}: ref should be a file name and overrides a mapping"
+        )
     target = (path.parent / ref).resolve()
     if target in chain:
-        names = " -> ".join(shown(p) for p in (*chain[chain.index(target) :], target))
-        raise ConfigError(f"{where}ref: cyclic reference: {names}")
-    data, origin = _resolve(
-        read_mapping(target, f"{where}ref"), target, "", (*chain, target)
-    )
-    flat = flatten(overrides, leaves(KINDS[data["type"]]), f"{where}overrides")
+        raise ConfigError(f"{where}: ref: {shown(target)} refers to itself")
+    data = read_mapping(target, f"{where}: ref")
+    resolved = _resolve(data, target, "", (*chain, target))
+    return _overridden(resolved, overrides, path, f"{key}.overrides".lstrip("."))
+
+
+def _overridden(data: dict, overrides: dict, path: Path, key: str) -> dict:
+    """`data` with overrides that `path` holds under `key`."""
+    kind = KINDS[data["type"]]
+    known = [leaf for leaf in leaves(kind) if leaf != "type"]
+    flat = flatten(overrides, known, f"{shown(path)}: {key}")
+    check(kind, apply(data, flat), path, key)
     own = _anchored(apply({}, flat), path.parent)
-    merged = apply(data, {k: _at(own, k) for k in flat})
-    _blame_the_override(
-        data, merged, flat, path, f"{key}.overrides" if key else "overrides"
-    )
-    return merged, origin
+    for dotted in flat:
+        flat[dotted] = _at(own, dotted)
+    return apply(data, flat)
 
 
-def _blame_the_override(
-    before: dict, after: dict, flat: dict, path: Path, key: str
-) -> None:
-    """Where the referred file is sound and the overrides spoil it, name the overrides."""
-    model = KINDS[before["type"]]
-    if flat and _is_valid(model, before):
-        check(model, after, path, key)
-
-
-def _is_valid(model: type, data: dict) -> bool:
-    try:
-        model.model_validate(data)
-    except ValueError:
-        return False
-    return True
-
-
-def _at(data: dict, key: str) -> object:
-    for part in key.split("."):
+def _at(data: dict, dotted: str) -> object:
+    for part in dotted.split("."):
         data = data[part]
     return data
 
 
 def _anchored(data: dict, folder: Path) -> dict:
-    """Prompt paths made absolute, as seen from the file that names them."""
-    section = data.get("prompting")
-    if not isinstance(section, dict):
-        return data
-    paths = {
-        k: str((folder / section[k]).resolve())
-        for k in PATH_KEYS
-        if isinstance(section.get(k), str)
-    }
-    return data | {"prompting": section | paths}
+    """The paths in `data` made absolute, as seen from the folder of the file that names them."""
+    data = dict(data)
+    if OWN_POLICY in str(data.get("policy")):
+        file, _, name = data["policy"].rpartition(":")
+        data["policy"] = f"{(folder / file).resolve()}:{name}"
+    if "prompting" in data:
+        section = dict(data["prompting"])
+        for name in PATHS:
+            if section.get(name):
+                section[name] = str((folder / section[name]).resolve())
+        data["prompting"] = section
+    return data
 
 
 def _prompts(spec: LLMSpec, where: str) -> Prompts:
-    p = spec.prompting
-    system, per_round = Path(p.system_prompt), Path(p.round_prompt)
+    section = spec.prompting
+    system, per_round = Path(section.system_prompt), Path(section.round_prompt)
     prompts = Prompts(
         read_text(system, f"{where}: prompting.system_prompt"),
         read_text(per_round, f"{where}: prompting.round_prompt"),
@@ -343,51 +262,50 @@ def _prompts(spec: LLMSpec, where: str) -> Prompts:
 
 
 def _persona(spec: LLMSpec, where: str) -> str:
-    p = spec.prompting
-    if p.persona is None:
+    section, key = spec.prompting, f"{where}: prompting.persona"
+    if section.persona is None:
         return ""
-    if p.personas_dir is None:
+    if section.personas_dir is None:
+        raise ConfigError(f"{key}: {section.persona!r} needs prompting.personas_dir")
+    folder = Path(section.personas_dir)
+    known = sorted(file.stem for file in folder.glob("*.md"))
+    if section.persona not in known:
+        names = ", ".join(known)
         raise ConfigError(
-            f"{where}: prompting.personas_dir: missing, but persona is {p.persona!r}"
+            f"{key}: no persona {section.persona!r} in {shown(folder)}; known: {names}"
         )
-    folder = Path(p.personas_dir)
-    known = sorted(f.stem for f in folder.glob("*.md"))
-    if p.persona not in known:
-        raise ConfigError(
-            f"{where}: prompting.persona: no persona {p.persona!r} in"
-            f" {shown(folder)}; known: {', '.join(known) or 'none'}"
-        )
-    return read_text(folder / f"{p.persona}.md", f"{where}: prompting.persona")
+    return read_text(folder / f"{section.persona}.md", key)
 
 
-def _names_once(conditions: tuple[Condition, ...], path: Path) -> None:
+def _names_stand_once(conditions: list[Condition], path: Path) -> None:
     seen: set[str] = set()
     for i, condition in enumerate(conditions):
         if condition.name in seen:
             raise ConfigError(
-                f"{shown(path)}: conditions[{i}].name: {condition.name!r} stands"
-                " twice; names tell conditions apart"
+                f"{shown(path)}: conditions[{i}].name: {condition.name!r} stands twice;"
+                " names tell conditions apart"
             )
         seen.add(condition.name)
 
 
-def _labels_mean_one_agent(conditions: tuple[Condition, ...], path: Path) -> None:
+def _labels_mean_one_agent(conditions: list[Condition], path: Path) -> None:
+    """Tables know agents by their labels, so two agents may not share one."""
     first: dict[str, tuple[LoadedAgent, str]] = {}
     for i, condition in enumerate(conditions):
-        for seat, agent in zip(SEATS, condition.agents, strict=True):
-            key = f"conditions[{i}].{seat}"
+        for seat in SEATS:
+            agent, key = condition.agent(seat), f"conditions[{i}].{seat}"
             known, known_key = first.setdefault(agent.label, (agent, key))
             if known.snapshot() != agent.snapshot():
                 raise ConfigError(
-                    f"{shown(path)}: {key}: differs from {known_key} but is also"
-                    f" called {agent.label!r}; override its label"
+                    f"{shown(path)}: {key}: differs from {known_key} but is also called"
+                    f" {agent.label!r}; override its label"
                 )
 
 
-def _warnings(conditions: tuple[Condition, ...], path: Path) -> tuple[str, ...]:
-    found = [
-        f"{shown(path)}: conditions[{i}] ({c.name}): no prisoner's dilemma: {problem}"
-        for i, c in enumerate(conditions)
-        for problem in dilemma_problems(c.game.payoffs.matrix())
-    ]
+def _warnings(conditions: list[Condition], path: Path) -> tuple[str, ...]:
+    found = []
+    for i, condition in enumerate(conditions):
+        where = f"{shown(path)}: conditions[{i}] ({condition.name})"
+        for problem in dilemma_problems(condition.game.payoffs.matrix()):
+            found.append(f"{where}: no prisoner's dilemma: {problem}")
     return tuple(found)

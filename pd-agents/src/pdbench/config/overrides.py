@@ -11,47 +11,53 @@ from pdbench.core.types import ConfigError
 
 
 def leaves(model: type[BaseModel], prefix: str = "") -> list[str]:
-    """The dotted keys that can be overridden in `model`; its `type` tag can't."""
+    """The dotted keys that can be overridden in `model`."""
     found = []
     for name, field in model.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, types.UnionType):
-            kind = next((k for k in get_args(kind) if k is not types.NoneType), kind)
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            found += leaves(kind, f"{prefix}{name}.")
-        elif prefix or name != "type":
+        section = _section(field.annotation)
+        if section:
+            found += leaves(section, f"{prefix}{name}.")
+        else:
             found.append(prefix + name)
     return found
+
+
+def _section(kind: object) -> type[BaseModel] | None:
+    """The model that a field holds, or None where it holds a value."""
+    for each in get_args(kind) if isinstance(kind, types.UnionType) else [kind]:
+        if isinstance(each, type) and issubclass(each, BaseModel):
+            return each
+    return None
 
 
 def flatten(
     overrides: dict, known: list[str], where: str, prefix: str = ""
 ) -> dict[str, object]:
-    """Overrides as {dotted key: value}; a short name is allowed where only one key ends in it."""
+    """Overrides as {dotted key: value}; a short name will do where one key alone ends in it."""
     flat: dict[str, object] = {}
     for name, value in overrides.items():
         key = f"{prefix}{name}"
-        if isinstance(value, dict) and any(
-            leaf.startswith(key + ".") for leaf in known
-        ):
-            found = flatten(value, known, where, key + ".")
+        section = any(leaf.startswith(f"{key}.") for leaf in known)
+        if section and isinstance(value, dict):
+            found = flatten(value, known, where, f"{key}.")
         else:
             found = {_full_key(key, known, where): value}
-        if twice := flat.keys() & found.keys():
-            raise ConfigError(f"{where}.{key}: overrides {min(twice)} a second time")
-        flat |= found
+        twice = sorted(flat.keys() & found.keys())
+        if twice:
+            raise ConfigError(f"{where}.{key}: overrides {twice[0]} a second time")
+        flat.update(found)
     return flat
 
 
 def _full_key(key: str, known: list[str], where: str) -> str:
     if key in known:
         return key
-    ends = [leaf for leaf in known if leaf.endswith("." + key)]
+    ends = [leaf for leaf in known if leaf.endswith(f".{key}")]
     if len(ends) == 1:
         return ends[0]
     if ends:
         raise ConfigError(f"{where}.{key}: ambiguous; write one of {', '.join(ends)}")
-    names = known + [leaf.rsplit(".", 1)[-1] for leaf in known]
+    names = known + [leaf.rpartition(".")[2] for leaf in known]
     near = difflib.get_close_matches(key, names, n=1)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
     raise ConfigError(f"{where}.{key}: unknown override; {hint}")
@@ -64,8 +70,6 @@ def apply(data: dict, flat: dict[str, object]) -> dict:
         *sections, leaf = key.split(".")
         node = result
         for section in sections:
-            if not isinstance(node.get(section), dict):
-                node[section] = {}
-            node = node[section]
+            node = node.setdefault(section, {})
         node[leaf] = value
     return result

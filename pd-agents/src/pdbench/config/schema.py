@@ -2,19 +2,29 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from pdbench.agents.policy import DEFAULT_GENEROUS_PROB, POLICIES
 from pdbench.core.metrics import METRICS
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 URL = r"^https?://[^/\s@?#][^\s@?#]*$"
+OWN_POLICY = ".py:"  # stands between the file and the class in `my_policies.py:Name`
+
+
+def _known_policy(name: str) -> str:
+    if name not in POLICIES and OWN_POLICY not in name:
+        known = ", ".join(POLICIES)
+        raise ValueError(f"should be one of {known}, or FILE.py:CLASS, found {name!r}")
+    return name
+
 
 Label = Annotated[str, Field(min_length=1, max_length=80)]
 Name = Annotated[str, Field(pattern=NAME)]
+PolicyName = Annotated[str, AfterValidator(_known_policy)]
 Probability = Annotated[float, Field(ge=0, le=1)]
-Point = Annotated[float, Field(ge=-1e9, le=1e9)]
-Points = tuple[Point, Point]
+Dollars = Annotated[float, Field(ge=0)]
+Points = Annotated[tuple[float, float], Field(strict=False)]
 
 
 class Strict(BaseModel):
@@ -32,6 +42,7 @@ class RunSettings(Strict):
     seed: int
     output_dir: Annotated[str, Field(min_length=1)] = "data/runs/{run_id}"
     replicates: Annotated[int, Field(ge=1)] = 1
+    limit_usd: Dollars | None = None
     store_prompts: bool = True
     store_raw_responses: bool = True
 
@@ -39,12 +50,12 @@ class RunSettings(Strict):
 class Payoffs(Strict):
     """Points of (agent A, agent B) for each pair of actions."""
 
-    CC: Annotated[Points, Field(strict=False)]
-    CD: Annotated[Points, Field(strict=False)]
-    DC: Annotated[Points, Field(strict=False)]
-    DD: Annotated[Points, Field(strict=False)]
+    CC: Points
+    CD: Points
+    DC: Points
+    DD: Points
 
-    def matrix(self) -> dict[str, Points]:
+    def matrix(self) -> dict[str, tuple[float, float]]:
         """The matrix as a plain mapping."""
         return {"CC": self.CC, "CD": self.CD, "DC": self.DC, "DD": self.DD}
 
@@ -65,9 +76,9 @@ class Horizon(Strict):
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Horizon":
-        wanted, other = (
-            ("n", "stop_prob") if self.type == "fixed" else ("stop_prob", "n")
-        )
+        wanted, other = "n", "stop_prob"
+        if self.type == "geometric":
+            wanted, other = "stop_prob", "n"
         if getattr(self, wanted) is None:
             raise ValueError(f"a {self.type} horizon needs {wanted}")
         if getattr(self, other) is not None:
@@ -90,10 +101,10 @@ class Metrics(Strict):
 
 
 class PolicySpec(Strict):
-    """A classic policy. `win_threshold` in points; null means the seat's reward R."""
+    """A classic policy, or `FILE.py:CLASS`. `win_threshold` null means the reward R."""
 
     type: Literal["policy"]
-    policy: Literal[tuple(POLICIES)]
+    policy: PolicyName
     generous_prob: Probability = DEFAULT_GENEROUS_PROB
     win_threshold: float | None = None
     label: Label | None = None
@@ -102,22 +113,25 @@ class PolicySpec(Strict):
 class Provider(Strict):
     """Where answers come from. `api_key_env` names the variable that holds the key.
 
-    `timeout_s` bounds a whole call: its `connection_retries` and the waits between them too.
+    `usd_per_million_tokens` is the price of (prompt, answer), where LiteLLM knows none.
     """
 
-    name: Literal["mock", "litellm", "openai", "anthropic"]
+    name: Literal["mock", "litellm"]
     model: Annotated[str, Field(min_length=1)]
     base_url: Annotated[str, Field(pattern=URL)] | None = None
     api_key_env: str | None = None
-    timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 60.0
+    timeout_s: Annotated[float, Field(gt=0)] = 60.0
     connection_retries: Annotated[int, Field(ge=0, le=10)] = 3
+    usd_per_million_tokens: (
+        Annotated[tuple[Dollars, Dollars], Field(strict=False)] | None
+    ) = None
 
 
 class Decoding(Strict):
-    """Sampling temperature and the longest answer, in tokens."""
+    """Sampling temperature and the longest answer in tokens; null leaves either out."""
 
-    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
-    max_tokens: Annotated[int, Field(ge=1)] = 8
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    max_tokens: Annotated[int, Field(ge=1)] | None = 8
 
 
 class Prompting(Strict):
@@ -165,6 +179,11 @@ class LLMSpec(Strict):
     mock: Mock = Mock()
     label: Label | None = None
 
+    @property
+    def mocked(self) -> bool:
+        """Does the mock provider answer in the model's place?"""
+        return self.provider.name == "mock"
+
 
 AgentSpec = PolicySpec | LLMSpec
 
@@ -174,3 +193,22 @@ class ConditionSettings(Strict):
 
     game: Game
     horizon: Horizon
+
+
+class ConditionFile(Strict):
+    """A matchup as written; its agents are resolved apart, since they may be references."""
+
+    name: Name
+    agent_a: dict
+    agent_b: dict
+    overrides: dict = Field(default_factory=dict)
+
+
+class ExperimentFile(Strict):
+    """An experiment as written."""
+
+    run: RunSettings
+    game: Game
+    horizon: Horizon
+    metrics: Metrics = Metrics()
+    conditions: Annotated[list[ConditionFile], Field(min_length=1)]

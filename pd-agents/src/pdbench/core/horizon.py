@@ -16,22 +16,22 @@ class Horizon(Protocol):
 def rounds(horizon: Horizon, rng: Random) -> Iterator[tuple[int, bool]]:
     """Yield (round index, is it the last one).
 
-    `fixed` gives exactly n rounds. `geometric` draws once per round played and stops with
-    probability stop_prob, so a match has at least one round and 1/stop_prob on average. The draw
-    comes from a stream of its own, hence looking at it before the agents act changes nothing.
+    `fixed` gives exactly n rounds. `geometric` draws once after each round and stops with
+    probability stop_prob: at least one round, 1/stop_prob on average. The draw comes from a
+    stream of its own, hence looking at it before the agents act changes nothing.
     """
-    if horizon.type == "fixed":
-        yield from ((t, t == horizon.n - 1) for t in range(horizon.n))
-        return
     t, last = 0, False
     while not last:
-        last = rng.random() < horizon.stop_prob
+        if horizon.type == "fixed":
+            last = t + 1 == horizon.n
+        else:
+            last = rng.random() < horizon.stop_prob
         yield t, last
         t += 1
 
 
 def length(horizon: Horizon, rng: Random) -> int:
     """The number of rounds that `rounds` will yield."""
-    return (
-        horizon.n if horizon.type == "fixed" else sum(1 for _ in rounds(horizon, rng))
-    )
+    if horizon.type == "fixed":
+        return horizon.n
+    return sum(1 for _ in rounds(horizon, rng))

@@ -3,39 +3,37 @@
 A rate whose denominator is 0 is None, never 0 or 1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 
 def cooperation_rate(actions: str) -> float | None:
-    """Share of rounds in which the agent played C."""
-    return actions.count("C") / len(actions) if actions else None
-
-
-def overall_cooperation_rate(a: str, b: str) -> float | None:
-    """Share of C among both agents' actions."""
-    return cooperation_rate(a + b)
+    """Share of C among the actions of one agent, or of both in one string."""
+    if not actions:
+        return None
+    return actions.count("C") / len(actions)
 
 
 def cooperation_over_time(a: str, b: str) -> list[float]:
     """Share of C among the two actions of each round: 0, 0.5 or 1."""
-    return [((x == "C") + (y == "C")) / 2 for x, y in zip(a, b, strict=True)]
+    return [cooperation_rate(x + y) for x, y in zip(a, b, strict=True)]
 
 
 def retaliation_rate(own: str, other: str) -> float | None:
-    """Share of D at t among the rounds t whose round t-1 saw the opponent play D."""
-    return _rate_after_defection("D", own, other)
+    """Share of D among the own actions that follow a round with an opponent's D."""
+    answers = _after_defection(own, other)
+    return answers.count("D") / len(answers) if answers else None
 
 
 def forgiveness_rate(own: str, other: str) -> float | None:
-    """Share of C at t among the rounds t whose round t-1 saw the opponent play D."""
-    return _rate_after_defection("C", own, other)
+    """Share of C among the own actions that follow a round with an opponent's D."""
+    return cooperation_rate(_after_defection(own, other))
 
 
-def _rate_after_defection(action: str, own: str, other: str) -> float | None:
-    answers = [
-        mine for mine, before in zip(own[1:], other, strict=False) if before == "D"
-    ]
-    return answers.count(action) / len(answers) if answers else None
+def _after_defection(own: str, other: str) -> str:
+    """The own actions at t whose t-1 saw the opponent defect."""
+    moves = zip(own[1:], other, strict=False)
+    return "".join(answer for answer, before in moves if before == "D")
 
 
 def exploitability_payoff_gap(own_total: float, other_total: float) -> float:
@@ -44,65 +42,75 @@ def exploitability_payoff_gap(own_total: float, other_total: float) -> float:
 
 
 def time_to_collapse(a: str, b: str, k: int = 10, threshold: float = 0.2) -> int | None:
-    """First round index t (from 0) whose window t … t+k-1 lies inside the match and in which
-    the share of C among both agents' actions is at most `threshold`; None where there is none."""
+    """The first round index t (from 0) at which cooperation has collapsed, else None.
+
+    It has where the window t … t+k-1 lies inside the match, and the share of C among both
+    agents' actions in it is at most `threshold`.
+    """
     cooperations = [(x == "C") + (y == "C") for x, y in zip(a, b, strict=True)]
+    most = threshold * 2 * k + 1e-9  # 0.1 * 20 and the like are not exact
     in_window = sum(cooperations[:k])
     for t in range(len(cooperations) - k + 1):
-        if in_window <= threshold * 2 * k + 1e-9:
+        if t:
+            in_window += cooperations[t + k - 1] - cooperations[t - 1]
+        if in_window <= most:
             return t
-        if t + k < len(cooperations):
-            in_window += cooperations[t + k] - cooperations[t]
     return None
 
 
+class Game(NamedTuple):
+    """A match to be measured: each agent's actions and total, and what counts as collapse."""
+
+    a: str
+    b: str
+    a_total: float
+    b_total: float
+    k: int
+    threshold: float
+
+
 Columns = dict[str, float | int | list[float] | None]
-Match = tuple[str, str, float, float]
 
 
-def _cooperation(m, _k, _threshold) -> Columns:
-    return {
-        "cooperation_rate": overall_cooperation_rate(m[0], m[1]),
-        "cooperation_rate_agent_a": cooperation_rate(m[0]),
-        "cooperation_rate_agent_b": cooperation_rate(m[1]),
-    }
+def _both(name: str, of_a: float | None, of_b: float | None) -> Columns:
+    return {f"{name}_agent_a": of_a, f"{name}_agent_b": of_b}
 
 
-def _over_time(m, _k, _threshold) -> Columns:
-    return {"cooperation_rate_over_time": cooperation_over_time(m[0], m[1])}
+def _cooperation(game: Game) -> Columns:
+    overall = {"cooperation_rate": cooperation_rate(game.a + game.b)}
+    return overall | _both(
+        "cooperation_rate", cooperation_rate(game.a), cooperation_rate(game.b)
+    )
 
 
-def _retaliation(m, _k, _threshold) -> Columns:
-    return {
-        "retaliation_rate_agent_a": retaliation_rate(m[0], m[1]),
-        "retaliation_rate_agent_b": retaliation_rate(m[1], m[0]),
-    }
+def _over_time(game: Game) -> Columns:
+    return {"cooperation_rate_over_time": cooperation_over_time(game.a, game.b)}
 
 
-def _forgiveness(m, _k, _threshold) -> Columns:
-    return {
-        "forgiveness_rate_agent_a": forgiveness_rate(m[0], m[1]),
-        "forgiveness_rate_agent_b": forgiveness_rate(m[1], m[0]),
-    }
+def _retaliation(game: Game) -> Columns:
+    of_a = retaliation_rate(game.a, game.b)
+    return _both("retaliation_rate", of_a, retaliation_rate(game.b, game.a))
 
 
-def _gap(m, _k, _threshold) -> Columns:
-    played = bool(m[0])  # without a round there is no gap, rather than one of 0
-    return {
-        "exploitability_payoff_gap_agent_a": exploitability_payoff_gap(m[2], m[3])
-        if played
-        else None,
-        "exploitability_payoff_gap_agent_b": exploitability_payoff_gap(m[3], m[2])
-        if played
-        else None,
-    }
+def _forgiveness(game: Game) -> Columns:
+    of_a = forgiveness_rate(game.a, game.b)
+    return _both("forgiveness_rate", of_a, forgiveness_rate(game.b, game.a))
 
 
-def _collapse(m, k, threshold) -> Columns:
-    return {"time_to_collapse": time_to_collapse(m[0], m[1], k, threshold)}
+def _gap(game: Game) -> Columns:
+    name = "exploitability_payoff_gap"
+    if not game.a:  # without a round there is no gap, rather than one of 0
+        return _both(name, None, None)
+    of_a = exploitability_payoff_gap(game.a_total, game.b_total)
+    return _both(name, of_a, exploitability_payoff_gap(game.b_total, game.a_total))
 
 
-METRICS: dict[str, Callable[[Match, int, float], Columns]] = {
+def _collapse(game: Game) -> Columns:
+    t = time_to_collapse(game.a, game.b, game.k, game.threshold)
+    return {"time_to_collapse": t, "collapsed": float(t is not None)}
+
+
+METRICS: dict[str, Callable[[Game], Columns]] = {
     "cooperation_rate": _cooperation,
     "cooperation_rate_over_time": _over_time,
     "retaliation_rate": _retaliation,
@@ -112,11 +120,24 @@ METRICS: dict[str, Callable[[Match, int, float], Columns]] = {
 }
 
 
-def match_metrics(
-    match: Match, names: Sequence[str], k: int, threshold: float
-) -> Columns:
-    """The columns of the named metrics for (a_actions, b_actions, a_total, b_total)."""
+def match_metrics(game: Game, names: Sequence[str]) -> Columns:
+    """The columns of the named metrics of one match."""
     columns: Columns = {}
     for name in names:
-        columns |= METRICS[name](match, k, threshold)
+        columns.update(METRICS[name](game))
     return columns
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Mean of the values that are there; None where there is none."""
+    there = [value for value in values if value is not None]
+    return sum(there) / len(there) if there else None
+
+
+def mean_over_time(series: Sequence[list[float]]) -> list[float]:
+    """Round by round, the mean over the matches that reached that round."""
+    longest = max(map(len, series), default=0)
+    means = []
+    for t in range(longest):
+        means.append(mean(each[t] for each in series if t < len(each)))
+    return means

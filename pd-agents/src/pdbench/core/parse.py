@@ -19,26 +19,22 @@ def parse_token(text: str) -> Parsed:
     token = text.strip().upper()
     if token in ("C", "D"):
         return Parsed(token, None)
-    return Parsed(None, "empty" if not token else "not exactly C or D")
+    return Parsed(None, "not exactly C or D" if token else "empty")
 
 
 def parse_json(text: str) -> Parsed:
     """An object with the one key `action` whose value is "C" or "D", and nothing around it."""
+    if not text.strip():
+        return Parsed(None, "empty")
     try:
-        answer = json.loads(text, object_pairs_hook=_pairs_once)
+        answer = json.loads(text)
     except (ValueError, RecursionError):
-        return Parsed(None, "not JSON" if text.strip() else "empty")
+        return Parsed(None, "not JSON")
     if not isinstance(answer, dict) or list(answer) != ["action"]:
         return Parsed(None, 'not an object with the one key "action"')
     if answer["action"] not in ("C", "D"):
         return Parsed(None, '"action" is neither "C" nor "D"')
     return Parsed(answer["action"], None)
-
-
-def _pairs_once(pairs: list[tuple[str, object]]) -> dict:
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError("a key stands twice")
-    return dict(pairs)
 
 
 PARSERS: dict[str, Callable[[str], Parsed]] = {"token": parse_token, "json": parse_json}

@@ -1,145 +1,149 @@
-"""Any model that LiteLLM knows, and any OpenAI-compatible server through `base_url`.
+"""Any model that LiteLLM reaches: OpenAI, Anthropic, OpenRouter, and servers of one's own.
 
-For such a server the model is written `openai/NAME`. LiteLLM's HTTP clients are given this
-project's wire, with its deadline, its limit and no redirects. The few providers that it reaches
-by other libraries (AWS, Google's) are bounded in time alone.
+An OpenAI-compatible server is given by `base_url`, its model as `openai/NAME`. LiteLLM is an
+optional package: it is imported when the first client is made, never before.
 """
 
 import os
-import threading
-import warnings
+from importlib.util import find_spec
+from typing import NamedTuple
 
 from pdbench.config.schema import Provider
-from pdbench.core.secrets import hide
-from pdbench.providers.base import (
-    api_key,
-    joined_texts,
-    json_object,
-    package_missing,
-    part,
-    troubles_told,
-)
-from pdbench.providers.openai import completion_text
-from pdbench.providers.wire import Post, Trouble, exchange, late, within
+from pdbench.core.logging import hide, keep_secret
+from pdbench.core.types import ConfigError, RunError
+
+MISSING = "the package litellm is not installed; run: uv sync --extra litellm"
+
+# How providers say that a content filter, not the model, declined to answer.
+REFUSED = ("content_policy", "content_filter", "ContentPolicyViolation")
 
 
-class _Now(threading.local):
-    """The call that this thread makes through LiteLLM, and what went wrong with it."""
+class Price(NamedTuple):
+    """Dollars for a token of the prompt, and of the answer."""
 
-    provider: Provider | None = None
-    trouble: Trouble | None = None
+    prompt: float
+    answer: float
 
 
-_now = _Now()
+def missing(settings: Provider) -> str | None:
+    """What has to be set up before a call, without loading anything; None where nothing."""
+    if find_spec("litellm") is None:
+        return MISSING
+    variable = settings.api_key_env
+    if variable and not os.environ.get(variable):
+        return f"provider.api_key_env: the variable {variable} is not set"
+    return None
+
+
+def price_of(settings: Provider) -> Price | None:
+    """The configured price, else the one that LiteLLM lists, else None."""
+    if settings.usd_per_million_tokens is not None:
+        prompt, answer = settings.usd_per_million_tokens
+        return Price(prompt / 1e6, answer / 1e6)
+    listed = _litellm().model_cost
+    short = settings.model.partition("/")[2]
+    entry = listed.get(settings.model, listed.get(short, {}))
+    prompt = entry.get("input_cost_per_token")
+    answer = entry.get("output_cost_per_token")
+    if prompt is None or answer is None:
+        return None
+    return Price(prompt, answer)
+
+
+def _litellm():
+    """The package, told to ask nobody for prices and to keep quiet."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        import litellm
+    except ImportError:
+        raise ConfigError(MISSING) from None
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    return litellm
 
 
 class LiteLLMProvider:
-    """Calls `litellm.completion`."""
+    """Calls `litellm.completion`, which retries after network errors, 408, 409, 429 and 5xx."""
 
-    def __init__(self, provider: Provider) -> None:
-        os.environ.setdefault(
-            "LITELLM_LOCAL_MODEL_COST_MAP", "True"
-        )  # no fetch at import
-        try:
-            import litellm
-        except ImportError:
-            raise package_missing("litellm") from None
-        litellm.suppress_debug_info = True
-        litellm.telemetry = False
-        # What its own models of an answer think of odd ones is no word to the user.
-        warnings.filterwarnings("ignore", category=UserWarning, module="pydantic")
-        self._litellm, self._provider, self._key = litellm, provider, api_key(provider)
-        if litellm.client_session is None:
-            _rewire(litellm)
+    def __init__(self, settings: Provider) -> None:
+        self._litellm, self._settings = _litellm(), settings
+        self._price = price_of(settings)
+        self.cost_usd: float | None = None
+        key = os.environ.get(settings.api_key_env or "")
+        if key:
+            keep_secret(key)
+        elif settings.base_url:
+            key = "none"  # a server of one's own wants no key, LiteLLM wants some
+        self._fixed = {
+            "model": settings.model,
+            "api_base": settings.base_url,
+            "api_key": key,
+            "timeout": settings.timeout_s,
+            "max_retries": settings.connection_retries,
+        }
 
     def complete(
-        self, *, system: str, prompt: str, temperature: float, max_tokens: int
+        self,
+        *,
+        system: str,
+        prompt: str,
+        temperature: float | None,
+        max_tokens: int | None,
     ) -> str:
-        """One chat completion."""
-        p = self._provider
-        request = {
-            "model": p.model,
-            "messages": [
-                {"role": "system", "content": system},
-                {"role": "user", "content": prompt},
-            ],
-            "temperature": temperature,
-            "max_tokens": max_tokens,
-            "api_base": p.base_url,
-            # A local server wants no key, LiteLLM wants some.
-            "api_key": self._key or ("none" if p.base_url else None),
-            "timeout": p.timeout_s,
-            "max_retries": 0,
-        }
-        with troubles_told(p):
-            try:
-                content = within(p.timeout_s, lambda: self._content(request))
-            except TimeoutError:
-                raise late(p.timeout_s) from None
-            if isinstance(content, list):
-                content = joined_texts(content, "choices[0].message.content")
-            return hide(
-                part(content or "", str, "choices[0].message.content"), self._key
-            )
-
-    def _content(self, request: dict) -> object:
-        _now.provider, _now.trouble = self._provider, None
+        """One chat completion; a provider's content filter counts as a refusal in its words."""
+        request = dict(self._fixed)
+        request["messages"] = [
+            {"role": "system", "content": system},
+            {"role": "user", "content": prompt},
+        ]
+        if temperature is not None:
+            request["temperature"] = temperature
+        if max_tokens is not None:
+            request["max_tokens"] = max_tokens
+        self.cost_usd = None
         try:
-            return self._litellm.completion(**request).choices[0].message.content
+            reply = self._litellm.completion(**request)
+            text = _text(reply.choices[0].message)
         except Exception as error:  # LiteLLM's errors have no common base of their own
-            if _now.trouble:
-                raise _now.trouble from None
-            status = getattr(error, "status_code", None)
-            raise Trouble(
-                "LiteLLM could not make the call or read its answer"
-                + (f" (status {status})" if status else "")
-            ) from None
+            if any(word in str(error) for word in REFUSED):
+                return str(error)
+            raise RunError(self._trouble(error)) from None
+        self.cost_usd = self._cost(getattr(reply, "usage", None), system + prompt, text)
+        return text
+
+    def _cost(self, usage: object, asked: str, said: str) -> float | None:
+        """Dollars of a call: by the price and the tokens reported, or as billed, if that is more.
+
+        A server that reports no tokens is taken to count every character as one.
+        """
+        billed = getattr(usage, "cost", None)
+        if self._price is None:
+            return billed
+        prompt = getattr(usage, "prompt_tokens", None)
+        answer = getattr(usage, "completion_tokens", None)
+        if not prompt:
+            prompt, answer = len(asked), len(said)
+        listed = prompt * self._price.prompt + answer * self._price.answer
+        return listed if billed is None else max(listed, billed)
+
+    def _trouble(self, error: Exception) -> str:
+        """A failed call in one line: who, where, what, and what to do."""
+        settings = self._settings
+        at = f" at {settings.base_url}" if settings.base_url else ""
+        status = getattr(error, "status_code", "no answer")
+        words = " ".join(hide(str(error)).split())[:300]
+        hint = ""
+        if "temperature" in words or "max_tokens" in words:
+            hint = " (null in decoding leaves a setting out)"
+        return (
+            f"provider.model {settings.model!r}{at}: {status}: {words}{hint};"
+            " the same command resumes"
+        )
 
 
-def _rewire(litellm) -> None:
-    """Give LiteLLM's clients a transport that is `exchange`."""
-    import httpx
-
-    class Wire(httpx.BaseTransport):
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            try:
-                return httpx.Response(
-                    200,
-                    content=_exchanged(request),
-                    request=request,
-                    headers={"Content-Type": "application/json"},
-                )
-            except Trouble as trouble:
-                _now.trouble = trouble
-                raise httpx.ConnectError("told elsewhere", request=request) from None
-
-    litellm.sync_transport = Wire()
-    litellm.client_session = httpx.Client(
-        transport=litellm.sync_transport, trust_env=False
-    )
-
-
-KEPT_BACK = {
-    "host",
-    "content-length",
-    "connection",
-    "accept",
-    "accept-encoding",
-    "content-type",
-    "user-agent",
-    "transfer-encoding",
-}
-
-
-def _exchanged(request) -> bytes:
-    p = _now.provider
-    headers = {
-        name: value for name, value in request.headers.items() if name not in KEPT_BACK
-    }
-    seconds, retries = (p.timeout_s, p.connection_retries) if p else (60.0, 0)
-    body = exchange(Post(str(request.url), headers, request.read(), seconds, retries))
-    if request.url.path.endswith("/chat/completions"):
-        completion_text(
-            json_object(body)
-        )  # in this project's words where it can't be read
-    return body
+def _text(message: object) -> str:
+    """What the model said: its answer, or the words of its refusal; "" where there is neither."""
+    if message.content:
+        return message.content
+    extra = getattr(message, "provider_specific_fields", None) or {}
+    return extra.get("refusal") or ""

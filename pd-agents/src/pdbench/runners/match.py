@@ -1,191 +1,175 @@
 """One match: two agents, one horizon, one transcript."""
 
-import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pdbench.agents.base import Agent, InvalidAnswer
 from pdbench.config.load import Condition
+from pdbench.config.schema import LLMSpec, RunSettings
 from pdbench.core import horizon
 from pdbench.core.rng import derive_seed, stream
 from pdbench.core.transcript import Transcript
-from pdbench.core.types import SEATS, PdbenchError, RunError
-from pdbench.runners.registry import build_agent
-from pdbench.storage.schema import Round, Turns, line_encoder, now_utc
-
-FLIP = {"C": "D", "D": "C"}
+from pdbench.core.types import SEATS, Action, C, D, PdbenchError, RunError, Seat
+from pdbench.runners.budget import Budget
+from pdbench.runners.registry import build_agent, own_trouble
+from pdbench.storage.rounds import Key, MatchRounds
+from pdbench.storage.schema import Move, Round
 
 
 @dataclass(frozen=True)
 class Match:
-    """A condition's replicate in a run. `seed` is the run's."""
+    """A condition's replicate in a run."""
 
-    run_id: str
+    run: RunSettings
     condition: Condition
     replicate: int
-    seed: int
-    store_prompts: bool
-    store_raw_responses: bool
 
     @property
-    def key(self) -> tuple[str, int]:
-        """(condition, replicate): the match's name within the run."""
+    def key(self) -> Key:
+        """The match's name within the run."""
         return self.condition.name, self.replicate
 
     @property
-    def match_seed(self) -> int:
+    def seed(self) -> int:
         """The seed from which all streams of this match are derived by name."""
-        return derive_seed(self.seed, *self.key)
-
-    def encoder(self) -> Callable[..., tuple[str, str]]:
-        """A function from one of its rounds to the line's text before and after the time."""
-        return line_encoder(
-            self.run_id,
-            self.condition,
-            self.replicate,
-            self.store_prompts,
-            self.store_raw_responses,
-        )
+        return derive_seed(self.run.seed, *self.key)
 
     def length(self) -> int:
         """Rounds it will have, unless a model gives no valid answer."""
-        return horizon.length(
-            self.condition.horizon, stream(self.match_seed, "horizon")
-        )
+        return horizon.length(self.condition.horizon, stream(self.seed, "horizon"))
+
+    def model_calls(self) -> tuple[int, int]:
+        """Fewest and most calls to a model (the mock included) that it can take."""
+        fewest = most = 0
+        for seat in SEATS:
+            spec = self.condition.agent(seat).spec
+            if isinstance(spec, LLMSpec):
+                fewest += 1
+                most += 1 + spec.output.max_retries
+        rounds = self.length()
+        return fewest * rounds, most * rounds
 
 
-@dataclass
-class Recorded:
-    """What rounds.jsonl already holds of one match."""
+class Noise:
+    """Flips actions with the condition's probability, by draws of a stream of their own."""
 
-    a_actions: list[str] = field(default_factory=list)
-    b_actions: list[str] = field(default_factory=list)
-    chosen: dict[str, list[str]] = field(default_factory=lambda: {s: [] for s in SEATS})
-    calls: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SEATS, 0))
-    finished: bool = False
-    invalid: dict | None = None
+    def __init__(self, match: Match) -> None:
+        self._probability = match.condition.game.noise
+        self._draw = stream(match.seed, "noise").random
 
-    def add(self, record: dict) -> None:
-        """Take in the match's next line; ValueError where it is not the next one."""
-        t = record["round_index"]
-        if self.finished or t != len(self.a_actions):
-            raise ValueError(
-                f"round_index {t} does not follow round {len(self.a_actions) - 1}"
+    def flips(self) -> bool:
+        """Is the next action flipped? Without noise nothing is drawn."""
+        return bool(self._probability) and self._draw() < self._probability
+
+
+class Table:
+    """A match being played: who sits there, what was played, and what was recorded before."""
+
+    def __init__(self, match: Match, recorded: MatchRounds, budget: Budget) -> None:
+        self.match, self.recorded, self.budget = match, recorded, budget
+        self.transcript = Transcript()
+        self.noise = Noise(match)
+        self.agents: dict[Seat, Agent] = {}
+        for seat in SEATS:
+            self.agents[seat] = build_agent(
+                match.condition, seat, match.seed, budget.charge
             )
-        self.finished = record["final"]
-        for seat, turn in record.get("attempts", {}).items():
-            self.calls[seat] += len(turn)
-        if record["status"] == "invalid":
-            self.invalid = record
-            return
-        for seat, actions in zip(SEATS, (self.a_actions, self.b_actions), strict=True):
-            action = record[f"{seat}_action"]
-            actions.append(action)
-            if seat in record.get("attempts", {}):
-                flipped = record[f"{seat}_flipped"]
-                self.chosen[seat].append(FLIP[action] if flipped else action)
 
-    def grow(
-        self, line: str, final: bool, a: str, b: str, points: tuple, turns: Turns
-    ) -> None:
-        """Take in a line that was just written, without reading it again."""
-        self.finished = final
-        for seat, turn in zip(SEATS, turns, strict=True):
-            self.calls[seat] += len(turn.attempts) if turn else 0
-        if points[0] is None:
-            self.invalid = json.loads(line)
-        else:
-            self.a_actions.append(a)
-            self.b_actions.append(b)
+    def play(self, t: int, final: bool) -> Round:
+        """One round; `invalid` where an agent gave no valid answer."""
+        chosen: dict[Seat, Action | None] = dict.fromkeys(SEATS)
+        turns = dict.fromkeys(SEATS)
+        valid = True
+        for seat in SEATS:
+            if not valid:
+                break
+            try:
+                chosen[seat] = self._choose(seat, t)
+            except InvalidAnswer:
+                valid = False
+            turns[seat] = getattr(self.agents[seat], "turn", None)
+        if not valid:
+            return Round(t, True, self._invalid(chosen, turns))
+        return Round(t, final, self._counted(chosen, turns))
 
-
-def play(
-    match: Match, agents: tuple[Agent, Agent], transcript: Transcript | None = None
-) -> Iterator[Round]:
-    """Each round to the horizon, or to the first one without a valid answer.
-
-    `transcript`, where one is given, grows with the rounds. Noise draws come from a stream of
-    their own, A's first, so that they don't depend on what the agents do.
-    """
-    condition, seed = match.condition, match.match_seed
-    matrix = condition.game.payoffs.matrix()
-    noise, noise_draw = condition.game.noise, stream(seed, "noise").random
-    agent_a, agent_b = agents
-    act_a, act_b = agent_a.act, agent_b.act
-    transcript = Transcript() if transcript is None else transcript
-    view_a, view_b = transcript.views()
-    add = transcript.adder()
-    total_a = total_b = 0.0
-    flipped = (False, False)
-    for t, final in horizon.rounds(condition.horizon, stream(seed, "horizon")):
-        a = b = None
+    def _choose(self, seat: Seat, t: int) -> Action:
+        """The agent's action; a model repeats what it is on record with, and is not asked."""
+        loaded = self.match.condition.agent(seat)
+        if t < self.recorded.rounds and _is_real(loaded.spec):
+            return self.recorded.seat(seat).chosen(t)
+        observation = self.transcript.seen_by(seat)
         try:
-            a = act_a(view_a)
-            b = act_b(view_b)
-        except InvalidAnswer:
-            turns = (agent_a.turn, agent_b.turn if a else None)
-            yield t, True, a, b, (None, None), (total_a, total_b), (False, False), turns
-            return
-        if noise:
-            flipped = (noise_draw() < noise, noise_draw() < noise)
-            a, b = FLIP[a] if flipped[0] else a, FLIP[b] if flipped[1] else b
-        points = matrix[a + b]
-        total_a += points[0]
-        total_b += points[1]
-        add(a, b, points, total_a, total_b)
-        yield (
-            t,
-            final,
-            a,
-            b,
-            points,
-            (total_a, total_b),
-            flipped,
-            (agent_a.turn, agent_b.turn),
-        )
+            return self.agents[seat].act(observation)
+        except (InvalidAnswer, PdbenchError):
+            raise
+        except Exception as error:
+            if loaded.code is None:
+                raise
+            raise RunError(own_trouble(loaded.spec.policy, error)) from None
+
+    def _invalid(self, chosen: dict, turns: dict) -> dict[Seat, Move]:
+        moves = {}
+        for seat, side in zip(SEATS, self._sides, strict=True):
+            moves[seat] = Move(chosen[seat], False, None, side.total, turns[seat])
+        return moves
+
+    def _counted(self, chosen: dict, turns: dict) -> dict[Seat, Move]:
+        """Flip by noise, pay, and write into the transcript."""
+        flipped = {seat: self.noise.flips() for seat in SEATS}
+        actions = {}
+        for seat in SEATS:
+            actions[seat] = other(chosen[seat]) if flipped[seat] else chosen[seat]
+        pair = actions["agent_a"] + actions["agent_b"]
+        payoffs = self.match.condition.game.payoffs.matrix()[pair]
+        moves = {}
+        for seat, side, payoff in zip(SEATS, self._sides, payoffs, strict=True):
+            side.add(actions[seat], payoff)
+            moves[seat] = Move(
+                actions[seat], flipped[seat], payoff, side.total, turns[seat]
+            )
+        return moves
+
+    @property
+    def _sides(self):
+        return self.transcript.a, self.transcript.b
 
 
-def build_agents(match: Match, recorded: Recorded) -> tuple[Agent, Agent]:
-    """Both agents, seeded from the match's streams."""
-    a, b = (
-        build_agent(
-            match.condition,
-            seat,
-            match.match_seed,
-            recorded.chosen[seat],
-            recorded.calls[seat],
-        )
-        for seat in SEATS
-    )
-    return a, b
+def _is_real(spec: object) -> bool:
+    return isinstance(spec, LLMSpec) and not spec.mocked
 
 
-def play_recorded(
-    match: Match, recorded: Recorded, write: Callable[[str], None]
-) -> None:
-    """Play a match and `write` the lines that rounds.jsonl does not hold yet.
+def other(action: Action) -> Action:
+    """The action that this one is not."""
+    return D if action == C else C
 
-    An interrupted match is played again from its start: policies decide anew, models repeat what
-    they are on record with, and every round must come out as recorded.
+
+def play(match: Match, recorded: MatchRounds, budget: Budget) -> Iterator[Round]:
+    """The rounds that rounds.jsonl does not hold yet, to the horizon or the first invalid one.
+
+    An interrupted match is played again from its start: policies and the mock decide anew, models
+    repeat what they are on record with, and every round must come out as recorded.
     """
-    encode = match.encoder()
-    known = len(recorded.a_actions)
-    try:
-        for played in play(match, build_agents(match, recorded)):
-            t, final, a, b, points, _, _, turns = played
-            if t >= known:
-                before, after = encode(*played)
-                line = f"{before}{now_utc()}{after}"
-                recorded.grow(line, final, a, b, points, turns)
-                write(line)
-            elif (a, b) != (recorded.a_actions[t], recorded.b_actions[t]):
-                raise RunError(
-                    f"rounds.jsonl: round {t + 1} holds {recorded.a_actions[t]}"
-                    f"{recorded.b_actions[t]}, but the configuration plays {a}{b};"
-                    " delete the run folder"
-                )
-    except PdbenchError as error:
-        name, replicate = match.key
-        raise type(error)(
-            f"condition {name!r} replicate {replicate}: {error}"
-        ) from None
+    table = Table(match, recorded, budget)
+    for t, final in horizon.rounds(
+        match.condition.horizon, stream(match.seed, "horizon")
+    ):
+        if t < recorded.rounds:
+            _check_recorded(table.play(t, final), recorded)
+            continue
+        budget.open(budget.round)
+        played = table.play(t, final)
+        budget.close(budget.round, played.cost_usd)
+        yield played
+        if not played.valid:
+            return
+
+
+def _check_recorded(played: Round, recorded: MatchRounds) -> None:
+    for seat, move in played.moves.items():
+        action = recorded.seat(seat).actions[played.t]
+        if move.action != action:
+            raise RunError(
+                f"rounds.jsonl line {recorded.lines[played.t]}: {seat} played {action},"
+                f" but the configuration plays {move.action}; restore the file from a"
+                " copy, or delete the run folder"
+            )

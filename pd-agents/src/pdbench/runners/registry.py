@@ -1,114 +1,161 @@
-"""From a configuration to the objects that play: tables of names, no class tree."""
+"""From a configuration to the objects that play: policies by name, models by provider."""
 
-from collections.abc import Iterator, Sequence
-from functools import cache
-from importlib.util import find_spec
+import importlib.util
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import Random
 
 from pdbench.agents.base import Agent
 from pdbench.agents.llm import LLMAgent
-from pdbench.agents.policy import PolicyAgent
-from pdbench.config.load import Condition
-from pdbench.config.schema import LLMSpec, PolicySpec, Provider
-from pdbench.core.payoff import trps
+from pdbench.agents.policy import POLICIES, OwnPolicy
+from pdbench.config.load import Condition, Experiment
+from pdbench.config.read import shown
+from pdbench.config.schema import OWN_POLICY, LLMSpec, PolicySpec, Provider
+from pdbench.core.payoff import DEFAULT_MATRIX, reward
 from pdbench.core.rng import derive_seed
-from pdbench.core.types import SEATS, Action, ConfigError, PdbenchError, Seat
-from pdbench.providers.base import ProviderClient, api_key, package_missing
+from pdbench.core.transcript import Transcript
+from pdbench.core.types import SEATS, ConfigError, Seat
+from pdbench.providers import litellm
 from pdbench.providers.mock import MockProvider
 
-
-def _litellm(provider: Provider) -> ProviderClient:
-    from pdbench.providers.litellm import LiteLLMProvider
-
-    return LiteLLMProvider(provider)
+TRIAL_ROUNDS = 50
 
 
-def _openai(provider: Provider) -> ProviderClient:
-    from pdbench.providers.openai import OpenAIProvider
-
-    return OpenAIProvider(provider)
-
-
-def _anthropic(provider: Provider) -> ProviderClient:
-    from pdbench.providers.anthropic import AnthropicProvider
-
-    return AnthropicProvider(provider)
-
-
-EXTRAS = ("litellm",)  # the others need nothing that is not always there
-CLIENTS = {"litellm": _litellm, "openai": _openai, "anthropic": _anthropic}
-
-
-@cache
-def client(provider: Provider) -> ProviderClient:
-    """The one client of a real provider; ConfigError where its package or key is missing."""
-    return CLIENTS[provider.name](provider)
+def build_agent(condition: Condition, seat: Seat, seed: int, charge: Callable) -> Agent:
+    """The agent of one seat of a match seeded with `seed`; `charge` hears of a call's dollars."""
+    loaded = condition.agent(seat)
+    if isinstance(loaded.spec, LLMSpec):
+        spec = loaded.spec
+        provider = _provider(spec, derive_seed(seed, "mock", seat))
+        agent = LLMAgent(
+            spec, loaded.prompts, provider, condition.game, condition.horizon, seat, charge
+        )
+    else:
+        agent = build_policy(loaded.spec, condition, seat)
+    agent.reset(derive_seed(seed, seat))
+    return agent
 
 
-def _real_providers(conditions: Sequence[Condition]) -> Iterator[tuple[str, Provider]]:
+def _provider(spec: LLMSpec, seed: int):
+    if spec.mocked:
+        return MockProvider(spec.mock, spec.output.format, seed)
+    return litellm.LiteLLMProvider(spec.provider)
+
+
+def build_policy(spec: PolicySpec, condition: Condition, seat: Seat) -> Agent:
+    """A classic policy, or one of the user's own."""
+    if OWN_POLICY in spec.policy:
+        return OwnPolicy(own_class(spec.policy))
+    threshold = spec.win_threshold
+    if threshold is None:
+        threshold = reward(condition.game.payoffs.matrix(), seat)
+    return POLICIES[spec.policy](spec.generous_prob, threshold)
+
+
+def own_class(policy: str) -> Callable[[], object]:
+    """The class that `FILE.py:NAME` names; ConfigError where there is none that can act."""
+    file, _, name = policy.rpartition(":")
+    path = Path(file)
+    spec = importlib.util.spec_from_file_location(f"own_policy_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise ConfigError(f"{shown(path)} line {error.lineno}: {error.msg}") from None
+    except Exception as error:
+        raise ConfigError(own_trouble(policy, error)) from None
+    kind = getattr(module, name, None)
+    if not inspect.isclass(kind):
+        raise ConfigError(f"{shown(path)}: holds no class {name}")
+    if not callable(getattr(kind, "act", None)):
+        raise ConfigError(f"{shown(path)}: class {name} has no method act(self, obs)")
+    return kind
+
+
+def check_policies(experiment: Experiment) -> None:
+    """Import every policy of the user's own and let it play; ConfigError where it can't."""
+    for condition in experiment.conditions:
+        for seat in SEATS:
+            spec = condition.agent(seat).spec
+            if isinstance(spec, PolicySpec) and OWN_POLICY in spec.policy:
+                _check_own(spec, f"condition {condition.name!r} {seat}")
+
+
+def _check_own(spec: PolicySpec, where: str) -> None:
+    """Two trial matches of one seed must give the same actions, as every resumed match must."""
+    try:
+        first, second = _trial(spec), _trial(spec)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    except Exception as error:
+        problem = own_trouble(spec.policy, error)
+        raise ConfigError(f"{where}: {problem}") from None
+    if first != second:
+        raise ConfigError(
+            f"{where}: {_own_name(spec.policy)}: plays differently from the same seed;"
+            " draw from random.Random(seed) with the seed that reset(seed) gets"
+        )
+
+
+def _trial(spec: PolicySpec) -> list[str]:
+    agent = OwnPolicy(own_class(spec.policy))
+    agent.reset(1)
+    opponent, transcript = Random(1), Transcript()
+    for _ in range(TRIAL_ROUNDS):
+        a, b = agent.act(transcript.seen_by("agent_a")), opponent.choice("CD")
+        points_a, points_b = DEFAULT_MATRIX[a + b]
+        transcript.a.add(a, points_a)
+        transcript.b.add(b, points_b)
+    return transcript.a.actions
+
+
+def own_trouble(policy: str, error: Exception) -> str:
+    """What went wrong in a policy of the user's own, and in which of its lines."""
+    file = policy.rpartition(":")[0]
+    at, trace = "", error.__traceback__
+    while trace:
+        if trace.tb_frame.f_code.co_filename == file:
+            at = f" line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return f"{_own_name(policy)}{at}: {error or type(error).__name__}"
+
+
+def _own_name(policy: str) -> str:
+    file, _, name = policy.rpartition(":")
+    return f"{shown(Path(file))}:{name}"
+
+
+def real_providers(conditions: Sequence[Condition]) -> Iterator[tuple[str, Provider]]:
+    """Every model that is really asked, with where the configuration names it."""
     for condition in conditions:
-        for seat, agent in zip(SEATS, condition.agents, strict=True):
-            if isinstance(agent.spec, LLMSpec) and agent.spec.provider.name != "mock":
-                yield f"condition {condition.name!r} {seat}", agent.spec.provider
+        for seat in SEATS:
+            spec = condition.agent(seat).spec
+            if isinstance(spec, LLMSpec) and not spec.mocked:
+                yield f"condition {condition.name!r} {seat}", spec.provider
 
 
-def check_clients(conditions: Sequence[Condition]) -> None:
-    """Raise ConfigError before anything is played where a provider can't be set up."""
-    for where, provider in _real_providers(conditions):
-        try:
-            client(provider)
-        except PdbenchError as error:
-            raise ConfigError(f"{where}: {error}") from None
-
-
-def not_ready(conditions: Sequence[Condition]) -> list[str]:
-    """What is still missing for `run`, without loading anything: packages and keys."""
+def not_ready(experiment: Experiment) -> list[str]:
+    """What is still missing for `run`: packages and keys."""
     notes = []
-    for where, provider in _real_providers(conditions):
-        if provider.name in EXTRAS and find_spec(provider.name) is None:
-            notes.append(f"{where}: {package_missing(provider.name)}")
-        try:
-            api_key(provider)
-        except ConfigError as error:
-            notes.append(f"{where}: {error}")
+    for where, provider in real_providers(experiment.conditions):
+        missing = litellm.missing(provider)
+        if missing:
+            notes.append(f"{where}: {missing}")
     return notes
 
 
-def build_agent(
-    condition: Condition,
-    seat: Seat,
-    seed: int,
-    recorded: Sequence[Action] = (),
-    calls: int = 0,
-) -> Agent:
-    """The agent of one seat of a match seeded with `seed`.
-
-    A resumed match passes the actions its model chose so far and the calls that took.
-    """
-    loaded = getattr(condition, seat)
-    spec = loaded.spec
-    if isinstance(spec, PolicySpec):
-        threshold = spec.win_threshold
-        if threshold is None:
-            threshold = trps(condition.game.payoffs.matrix(), seat)[1]
-        agent = PolicyAgent(
-            spec.policy, win_threshold=threshold, generous_prob=spec.generous_prob
-        )
-    else:
-        provider = (
-            MockProvider(
-                spec.mock, spec.output.format, derive_seed(seed, "mock", seat), calls
+def check_ready(experiment: Experiment) -> None:
+    """Raise ConfigError before anything is played where a model can't be asked or paid for."""
+    missing = not_ready(experiment)
+    if missing:
+        raise ConfigError(missing[0])
+    if experiment.run.limit_usd is None:
+        return
+    for where, provider in real_providers(experiment.conditions):
+        if litellm.price_of(provider) is None:
+            raise ConfigError(
+                f"{where}: run.limit_usd needs a price, and none is known of"
+                f" {provider.model!r}; set provider.usd_per_million_tokens to"
+                " [prompt, answer], [0, 0] where it is free"
             )
-            if spec.provider.name == "mock"
-            else client(spec.provider)
-        )
-        agent = LLMAgent(
-            spec,
-            loaded.prompts,
-            provider,
-            condition.game,
-            condition.horizon,
-            seat,
-            recorded,
-        )
-    agent.reset(derive_seed(seed, seat))
-    return agent

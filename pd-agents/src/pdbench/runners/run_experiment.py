@@ -1,251 +1,233 @@
 """All matches of an experiment: plan, play, resume, and leave a complete folder behind."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
-from pdbench.config.load import Condition, Experiment
-from pdbench.config.schema import LLMSpec
+from pdbench.config.load import Experiment
 from pdbench.core.logging import Progress, say
-from pdbench.core.types import RunError
-from pdbench.runners.match import Match, Recorded, play_recorded
-from pdbench.runners.registry import check_clients
+from pdbench.core.types import PdbenchError
+from pdbench.runners.budget import Budget
+from pdbench.runners.match import Match, play
+from pdbench.runners.registry import check_policies, check_ready
+from pdbench.storage.aggregate import AGGREGATES, read_run, write_aggregates
 from pdbench.storage.manifest import (
-    FINISHED,
-    MANIFEST,
+    Counts,
+    Manifest,
     locked,
     open_manifest,
-    outcome_of,
     read_manifest,
-    unfinished,
     write_manifest,
 )
 from pdbench.storage.rounds import (
-    AGGREGATES,
     ROUNDS,
+    Key,
+    MatchRounds,
     RoundsWriter,
-    check_regular,
     cut_torn_end,
-    read_rounds,
-    sort_rounds,
+    read_matches,
 )
+from pdbench.storage.schema import round_line
 
 
 class Outcome(NamedTuple):
     """What a run came to. `played` counts matches of this session."""
 
     run_dir: Path
-    manifest: dict
+    manifest: Manifest
     played: int
-
-    @property
-    def incomplete(self) -> list[dict]:
-        """The matches that ended without a valid answer."""
-        return self.manifest["incomplete_matches"]
-
-
-class _Stopped(Exception):
-    """Another match failed, or the user interrupted: end after the round in hand."""
 
 
 def plan(experiment: Experiment, replicates: int | None = None) -> list[Match]:
     """All matches in schedule order: conditions as written, replicates within."""
-    run = experiment.run
-    return [
-        Match(
-            run.run_id,
-            condition,
-            replicate,
-            run.seed,
-            run.store_prompts,
-            run.store_raw_responses,
-        )
-        for condition in experiment.conditions
-        for replicate in range(replicates or run.replicates)
-    ]
+    count = replicates if replicates else experiment.run.replicates
+    matches = []
+    for condition in experiment.conditions:
+        for replicate in range(count):
+            matches.append(Match(experiment.run, condition, replicate))
+    return matches
 
 
-def replicates_note(experiment: Experiment, replicates: int | None) -> str:
-    """What asking for so many replicates does to the run that is there; "" where nothing."""
-    if not (experiment.run_dir / MANIFEST).exists():
-        return ""
-    there, wanted = (
-        read_manifest(experiment.run_dir)["replicates"],
-        (replicates or experiment.run.replicates),
-    )
-    has = f"{experiment.run_dir} has {there} of each condition's replicates"
-    if there in (0, wanted):
-        return ""
+def replicates_note(experiment: Experiment, replicates: int | None) -> str | None:
+    """What asking for so many replicates does to the run that is there; None where nothing."""
+    manifest = read_manifest(experiment.run_dir)
+    if manifest is None or not manifest.replicates:
+        return None
+    wanted = replicates if replicates else experiment.run.replicates
+    there = manifest.replicates
+    has = f"{experiment.run_dir} has {there} replicates of each condition"
     if wanted < there:
         return f"{has}; {wanted} were asked for, but none is removed"
-    more = wanted - there
-    return (
-        f"{has}; {more} more of each are added ({more * len(experiment.conditions)} matches),"
-        " the earlier ones stay as they are"
-    )
-
-
-def model_calls(condition: Condition, rounds: int) -> tuple[int, int]:
-    """Fewest and most calls to a model (the mock included) that `rounds` rounds can take."""
-    attempts = [
-        a.spec.output.max_retries + 1
-        for a in condition.agents
-        if isinstance(a.spec, LLMSpec)
-    ]
-    return rounds * len(attempts), rounds * sum(attempts)
-
-
-def read_recorded(
-    path: Path, conditions: Sequence[str]
-) -> dict[tuple[str, int], Recorded]:
-    """What rounds.jsonl holds, by match; RunError at the first line that doesn't fit."""
-    found: dict[tuple[str, int], Recorded] = {}
-    if not path.exists():
-        return found
-    for number, record in enumerate(read_rounds(path), 1):
-        try:
-            if record["condition"] not in conditions:
-                raise ValueError(f"unknown condition {record['condition']!r}")
-            found.setdefault(
-                (record["condition"], record["replicate"]), Recorded()
-            ).add(record)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            why = f"no {error}" if isinstance(error, KeyError) else error
-            raise RunError(
-                f"{path}: line {number} is damaged: {why}; restore the file from a"
-                " copy, or delete the run folder and run again"
-            ) from None
-    return found
+    if wanted > there:
+        return f"{has}; {wanted - there} more of each are added"
+    return None
 
 
 def run_experiment(
-    experiment: Experiment, replicates: int | None, jobs: int
+    experiment: Experiment, replicates: int | None = None, jobs: int = 1
 ) -> Outcome:
     """Play what is not played yet, then write aggregates and manifest.
 
-    Raises ConfigError before anything is written, RunError (a provider that is down, a damaged
-    file) with all whole rounds kept. The same call resumes.
+    Raises ConfigError before anything is written; RunError (a server that is down, a damaged
+    file, the limit reached) with all whole rounds kept. The same call resumes.
     """
+    check_policies(experiment)
+    check_ready(experiment)
     manifest = open_manifest(experiment)
-    check_clients(experiment.conditions)
     run_dir = experiment.run_dir
     with locked(run_dir):
-        path = run_dir / ROUNDS
-        matches = plan(experiment, replicates)
-        names = [c.name for c in experiment.conditions]
-        check_regular(path)
-        if removed := cut_torn_end(path):
-            say(f"{path}: removed {removed} bytes of an unfinished last line")
-        recorded = read_recorded(path, names)
-        todo = [
-            m for m in matches if not recorded.setdefault(m.key, Recorded()).finished
-        ]
-        manifest["replicates"] = max(manifest["replicates"], len(matches) // len(names))
-        finished = manifest["status"] in FINISHED and (run_dir / AGGREGATES).exists()
-        if todo or not finished:
-            manifest = unfinished(manifest)
-            _session(run_dir, manifest, todo, recorded, jobs)
-            _finish(run_dir, manifest, names)
+        recorded = _recorded(run_dir / ROUNDS)
+        todo = []
+        for match in plan(experiment, replicates):
+            found = recorded.setdefault(match.key, MatchRounds(*match.key))
+            if found.final is not True:
+                todo.append(match)
+        count = replicates if replicates else experiment.run.replicates
+        manifest.replicates = max(manifest.replicates, count)
+        whole = manifest.finished and (run_dir / AGGREGATES).exists()
+        if todo or not whole:
+            budget = _budget(experiment, manifest, recorded)
+            _session(run_dir, manifest, budget, lambda: _play(run_dir, todo, recorded, budget, jobs))
     return Outcome(run_dir, manifest, len(todo))
 
 
+def _recorded(path: Path) -> dict[Key, MatchRounds]:
+    removed = cut_torn_end(path)
+    if removed:
+        say(f"{path}: removed {removed} bytes of an unfinished last line")
+    if not path.exists():
+        return {}
+    return read_matches(path)[0]
+
+
+def _budget(
+    experiment: Experiment, manifest: Manifest, recorded: dict[Key, MatchRounds]
+) -> Budget:
+    """Money as earlier sessions left it; calls of a round that was never written are in the manifest."""
+    budget = Budget(experiment.run.limit_usd)
+    for match in recorded.values():
+        cost = match.cost_usd if match.cost_usd else 0.0
+        budget.spent_usd += cost
+        budget.match.dearest_usd = max(budget.match.dearest_usd, cost)
+        dearest = max(budget.round.dearest_usd, match.dearest_round_usd)
+        budget.round.dearest_usd = dearest
+    budget.spent_usd = max(budget.spent_usd, manifest.spent_usd)
+    return budget
+
+
 def _session(
-    run_dir: Path, manifest: dict, matches: list[Match], recorded: dict, jobs: int
+    run_dir: Path, manifest: Manifest, budget: Budget, work: Callable[[], None]
 ) -> None:
+    """Work between a manifest that says running and one that says how it ended."""
     start = time.monotonic()
-    unproven = manifest["unproven"]
-    unproven["sessions"] += 1
-    manifest["status"] = "running"
-    # Aggregates of more rounds than there are tell of a run that was cut: see `read_matches`.
-    (run_dir / AGGREGATES).unlink(missing_ok=True)
+    manifest.sessions += 1
+    manifest.status = "running"
     write_manifest(run_dir, manifest)
     try:
-        _play_all(matches, recorded, RoundsWriter(run_dir / ROUNDS), jobs)
+        work()
+        _finish(run_dir, manifest)
+    except BaseException:
+        manifest.status = "interrupted"
+        raise
     finally:
-        unproven["elapsed_s"] = round(
-            unproven["elapsed_s"] + time.monotonic() - start, 3
-        )
-        write_manifest(run_dir, manifest | {"status": "interrupted"})
+        manifest.spent_usd = budget.spent_usd
+        manifest.elapsed_s = round(manifest.elapsed_s + time.monotonic() - start, 3)
+        write_manifest(run_dir, manifest)
 
 
-def _play_all(
-    matches: list[Match], recorded: dict, writer: RoundsWriter, jobs: int
+def _play(
+    run_dir: Path,
+    matches: list[Match],
+    recorded: dict[Key, MatchRounds],
+    budget: Budget,
+    jobs: int,
 ) -> None:
-    lengths = {m.key: m.length() for m in matches}
-    known = sum(len(recorded[m.key].a_actions) for m in matches)
-    progress = Progress(sum(lengths.values()), known, len(matches))
-    stop = Event()
+    writer = RoundsWriter(run_dir / ROUNDS)
+    progress, stop = Progress(len(matches)), Event()
 
     def one(match: Match) -> None:
-        played = len(recorded[match.key].a_actions)
-
-        def write(line: str) -> None:
-            nonlocal played
-            writer.write(line)
-            played += 1
-            progress.add(1)
-            if stop.is_set():
-                raise _Stopped
-
-        try:
-            if not stop.is_set():
-                play_recorded(match, recorded[match.key], write)
-                progress.shorten(lengths[match.key] - played)
-                progress.add(0, matches=1)
-        except _Stopped:
+        if stop.is_set():
             return
+        try:
+            _play_match(match, recorded[match.key], budget, writer, progress, stop)
         except BaseException:
             stop.set()
             raise
 
     try:
-        _side_by_side(one, matches, jobs, stop)
+        with ThreadPoolExecutor(jobs) as pool:
+            futures = [pool.submit(one, match) for match in matches]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                stop.set()
+                raise
     finally:
         writer.close()
-        progress.finish()
 
 
-def _side_by_side(one, matches: list[Match], jobs: int, stop: Event) -> None:
-    if jobs == 1:
-        for match in matches:
-            one(match)
-        return
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(one, match) for match in matches]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            stop.set()
-            raise
+def _play_match(
+    match: Match,
+    recorded: MatchRounds,
+    budget: Budget,
+    writer: RoundsWriter,
+    progress: Progress,
+    stop: Event,
+) -> None:
+    """Play and write a match's missing rounds, until another match fails or the user stops."""
+    try:
+        budget.open(budget.match)
+        cost = recorded.cost_usd if recorded.cost_usd else 0.0
+        for played in play(match, recorded, budget):
+            writer.write(round_line(match.run, match.condition, match.replicate, played))
+            cost += played.cost_usd
+            progress.count(rounds=1)
+            if stop.is_set():
+                return
+        budget.close(budget.match, cost)
+        progress.count(matches=1)
+    except PdbenchError as error:
+        raise type(error)(f"{recorded.name}: {error}") from None
 
 
-def _finish(run_dir: Path, manifest: dict, names: list[str]) -> None:
-    """Play the rounds again, order them, aggregate, and only then call the run finished."""
-    from pdbench.runners.replay import read_matches
-    from pdbench.storage.aggregate import write_aggregates
+def _finish(run_dir: Path, manifest: Manifest) -> None:
+    """Aggregate what the file now holds, and only then call the run finished."""
+    run = read_run(run_dir)
+    incomplete = [match for match in run.matches if match.status == "incomplete"]
+    manifest.incomplete_matches = [_ending(match) for match in incomplete]
+    manifest.matches = Counts(
+        total=len(run.matches),
+        complete=sum(match.status == "complete" for match in run.matches),
+        incomplete=len(incomplete),
+    )
+    manifest.rounds = sum(match.rounds for match in run.matches)
+    manifest.model_calls = sum(_calls(match) for match in run.matches)
+    write_aggregates(run)
+    manifest.status = "incomplete" if incomplete else "complete"
 
-    keys = [(name, r) for name in names for r in range(manifest["replicates"])]
-    matches = read_matches(run_dir, manifest | {"status": "running"})
-    sort_rounds(run_dir / ROUNDS, {key: i for i, key in enumerate(keys)})
-    manifest |= outcome_of(matches, manifest["config"])
-    write_aggregates(run_dir, matches, manifest["config"])
-    write_manifest(run_dir, manifest)
+
+def _calls(match: MatchRounds) -> int:
+    calls = (match.agent_a.calls, match.agent_b.calls)
+    return sum(each for each in calls if each is not None)
 
 
-def aggregate(run_dir: Path) -> int:
-    """Write aggregates.parquet again from rounds.jsonl, played again; the number of its rows."""
-    from pdbench.runners.replay import read_matches
-    from pdbench.storage.aggregate import write_aggregates
-
-    manifest = read_manifest(run_dir)
-    matches = read_matches(run_dir, manifest)
-    path = run_dir / AGGREGATES
-    before = path.read_bytes() if path.exists() else None
-    rows = write_aggregates(run_dir, matches, manifest["config"]).num_rows
-    if manifest["status"] in FINISHED and before not in (None, path.read_bytes()):
-        say(f"note: {path} was not what the rounds give; it is written anew")
-    return rows
+def _ending(match: MatchRounds) -> dict:
+    """Where and how an incomplete match ended."""
+    line = match.invalid
+    for seat, attempts in line.get("attempts", {}).items():
+        last = attempts[-1]
+        if last["action"] is None:
+            return {
+                "condition": match.condition,
+                "replicate": match.replicate,
+                "round_index": line["round_index"],
+                "seat": seat,
+                "agent": line[seat],
+                "attempts": len(attempts),
+                "problem": last["problem"],
+            }
+    return {"condition": match.condition, "replicate": match.replicate}

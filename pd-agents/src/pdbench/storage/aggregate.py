@@ -1,4 +1,4 @@
-"""Matches → aggregates.parquet: the same bytes from the same matches, however often.
+"""Rounds → aggregates.parquet: the same bytes from the same rounds, however often.
 
 One row a match (`level` "replicate"), then one row a condition (`level` "condition") with means
 over its complete matches; a value that is null in a match is left out of the mean.
@@ -6,148 +6,194 @@ over its complete matches; a value that is null in a match is left out of the me
 
 import io
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pdbench.core.metrics import match_metrics
+from pdbench.config.schema import Metrics
+from pdbench.core.metrics import Game, match_metrics, mean, mean_over_time
 from pdbench.core.types import SEATS, RunError
-from pdbench.storage.manifest import is_simulated, write_atomically
-from pdbench.storage.rounds import AGGREGATES
-from pdbench.storage.schema import MatchRounds
+from pdbench.storage.check import disagreements
+from pdbench.storage.manifest import MANIFEST, Manifest, read_manifest, write_atomically
+from pdbench.storage.rounds import ROUNDS, MatchRounds, read_matches
 
-COUNTED = (
+AGGREGATES = "aggregates.parquet"
+SERIES = "cooperation_rate_over_time"
+WORST_FIRST = ("partial", "incomplete", "complete")
+
+TEXTS = ("level", "condition", "agent_a", "agent_b", "status", SERIES)
+COUNTS = ("replicate", "replicates", "complete")
+# In a condition's row these are over all its matches, for what failed is in them.
+OF_ALL = (
     "model_calls_agent_a",
     "model_calls_agent_b",
     "invalid_answers_agent_a",
     "invalid_answers_agent_b",
-)  # over all matches: what failed is in them
-NAMED = ("level", "condition", "replicate", "agent_a", "agent_b", "simulated", "status",
-         "replicates", "complete")  # fmt: skip
+    "cost_usd",
+)
+
+Row = dict[str, object]
 
 
-def match_row(match: MatchRounds, config: dict) -> dict:
+@dataclass(frozen=True)
+class RunData:
+    """A run as its folder tells it; without a manifest, all that the rounds alone say."""
+
+    run_dir: Path
+    manifest: Manifest | None
+    matches: list[MatchRounds]
+    warnings: list[str]
+
+    @property
+    def metrics(self) -> Metrics:
+        """Which metrics, and what counts as collapse: the manifest's, else the defaults."""
+        return self.manifest.config.metrics if self.manifest else Metrics()
+
+    @property
+    def name(self) -> str:
+        """The run's id, else its folder's name."""
+        return self.manifest.run_id if self.manifest else self.run_dir.name
+
+
+def read_run(run_dir: Path) -> RunData:
+    """Manifest, matches in the manifest's order, and where they disagree."""
+    manifest = read_manifest(run_dir)
+    by_key, warnings = read_matches(run_dir / ROUNDS)
+    if manifest is None:
+        warnings.append(
+            f"{run_dir}: no {MANIFEST}: all metrics with their default parameters"
+        )
+    matches = list(by_key.values())
+    places = _places(matches, manifest)
+    matches.sort(key=lambda match: (places[match.condition], match.replicate))
+    where = run_dir / ROUNDS
+    for found in disagreements(matches, manifest):
+        warnings.append(f"{where}: {found}")
+    return RunData(run_dir, manifest, matches, warnings)
+
+
+def _places(
+    matches: Iterable[MatchRounds], manifest: Manifest | None
+) -> dict[str, int]:
+    """Where each condition stands: in the manifest's order, then as they first appear."""
+    names = list(manifest.config.conditions) if manifest else []
+    names += [match.condition for match in matches]
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+
+
+def match_row(run: RunData, match: MatchRounds, metrics: Metrics) -> Row:
     """A match's row of aggregates.parquet; its columns are explained in the README."""
-    metrics = config["metrics"]
-    collapse = metrics["collapse"]
-    condition = config["conditions"][match.condition]
-    played = (match.a_actions, match.b_actions, match.a_total, match.b_total)
-    n = len(match.a_actions)
-    row = {
+    a, b = match.agent_a, match.agent_b
+    shape = None
+    if run.manifest:
+        shape = run.manifest.config.conditions.get(match.condition)
+    simulated = match.simulated
+    if simulated is None and shape:
+        simulated = match.condition in run.manifest.simulated_conditions
+    row: Row = {
         "level": "replicate",
         "condition": match.condition,
         "replicate": match.replicate,
-        "agent_a": condition["agent_a"]["label"],
-        "agent_b": condition["agent_b"]["label"],
-        "simulated": is_simulated(condition),
+        "agent_a": shape.agent_a.label if shape else a.label,
+        "agent_b": shape.agent_b.label if shape else b.label,
+        "simulated": simulated,
         "status": match.status,
         "replicates": 1,
         "complete": int(match.status == "complete"),
-        "rounds": n,
-        "total_payoff_agent_a": match.a_total,
-        "total_payoff_agent_b": match.b_total,
-        "mean_payoff_agent_a": match.a_total / n if n else None,
-        "mean_payoff_agent_b": match.b_total / n if n else None,
+        "rounds": match.rounds,
     }
-    values = match_metrics(
-        played, metrics["names"], collapse["k"], collapse["threshold"]
-    )
-    for i, seat in enumerate(SEATS):
-        asks = condition[seat]["type"] == "llm"
-        row[f"model_calls_{seat}"] = match.calls[i] if asks else None
-        row[f"invalid_answers_{seat}"] = match.invalid[i] if asks else None
-    if "time_to_collapse" in values:
-        values["collapsed"] = float(values["time_to_collapse"] is not None)
-    return row | values
+    for seat in SEATS:
+        seen = match.seat(seat)
+        row[f"total_payoff_{seat}"] = seen.total
+        row[f"mean_payoff_{seat}"] = mean(seen.payoffs)
+        row[f"model_calls_{seat}"] = seen.calls
+        row[f"invalid_answers_{seat}"] = seen.invalid_answers
+    row["cost_usd"] = match.cost_usd
+    collapse = metrics.collapse
+    game = Game(a.moves, b.moves, a.total, b.total, collapse.k, collapse.threshold)
+    return row | match_metrics(game, metrics.names)
 
 
-def condition_row(rows: list[dict]) -> dict:
-    """The row of a condition from its matches' rows: means over the complete ones."""
-    first, statuses = rows[0], {row["status"] for row in rows}
-    worst = next(s for s in ("partial", "incomplete", "complete") if s in statuses)
+def condition_row(rows: list[Row]) -> Row:
+    """The row of a condition from its matches' rows."""
     complete = [row for row in rows if row["complete"]]
-    result = first | {
-        "level": "condition",
-        "replicate": None,
-        "status": worst,
-        "replicates": len(rows),
-        "complete": len(complete),
-    }
-    for name in first:
-        if name == "cooperation_rate_over_time":
-            result[name] = mean_series([row[name] for row in complete])
-        elif name not in NAMED:
-            result[name] = mean(
-                [row[name] for row in (rows if name in COUNTED else complete)]
-            )
+    statuses = {row["status"] for row in rows}
+    result = dict(rows[0])
+    for name in result:
+        over = rows if name in OF_ALL else complete
+        if name == SERIES:
+            result[name] = mean_over_time([row[name] for row in complete])
+        elif name not in TEXTS and name != "simulated":
+            result[name] = mean(row[name] for row in over)
+    result["level"] = "condition"
+    result["replicate"] = None
+    result["replicates"] = len(rows)
+    result["complete"] = len(complete)
+    result["status"] = next(each for each in WORST_FIRST if each in statuses)
     return result
 
 
-def mean(values: list[float | None]) -> float | None:
-    """Mean of the values that are there."""
-    there = [v for v in values if v is not None]
-    return sum(there) / len(there) if there else None
-
-
-def mean_series(series: list[list[float]]) -> list[float]:
-    """Round by round, the mean over the replicates that reached that round."""
-    longest = max(map(len, series), default=0)
-    return [mean([s[t] for s in series if t < len(s)]) for t in range(longest)]
-
-
-def write_aggregates(
-    run_dir: Path, matches: list[MatchRounds], config: dict
-) -> pa.Table:
-    """Write aggregates.parquet of a run's matches; return the table."""
-    rows = [match_row(match, config) for match in matches]
-    by_condition: dict[str, list[dict]] = {}
+def rows_of(run: RunData, metrics: Metrics | None = None) -> list[Row]:
+    """A row for each match, then one for each condition; `metrics` in place of the run's."""
+    if metrics is None:
+        metrics = run.metrics
+    rows = [match_row(run, match, metrics) for match in run.matches]
+    by_condition: dict[str, list[Row]] = {}
     for row in rows:
         by_condition.setdefault(row["condition"], []).append(row)
-    rows += [condition_row(group) for group in by_condition.values()]
-    table = _table(rows)
+    return rows + [condition_row(group) for group in by_condition.values()]
+
+
+def table_of(run: RunData) -> pa.Table:
+    """The table that aggregates.parquet holds; RunError where no round was played."""
+    rows = rows_of(run)
+    if not rows:
+        raise RunError(f"{run.run_dir / ROUNDS}: holds no whole round, nothing to say")
+    fields = [pa.field(name, _kind(name)) for name in rows[0]]
+    for row in rows:
+        if SERIES in row:
+            row[SERIES] = json.dumps(row[SERIES])
+    return pa.Table.from_pylist(rows, schema=pa.schema(fields))
+
+
+def _kind(name: str) -> pa.DataType:
+    if name in TEXTS:
+        return pa.string()
+    if name in COUNTS:
+        return pa.int64()
+    return pa.bool_() if name == "simulated" else pa.float64()
+
+
+def write_aggregates(run: RunData) -> int:
+    """Write aggregates.parquet; the number of its rows."""
+    table = table_of(run)
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd")
-    write_atomically(run_dir / AGGREGATES, buffer.getvalue())
-    return table
+    write_atomically(run.run_dir / AGGREGATES, buffer.getvalue())
+    return table.num_rows
 
 
-def rounds_aggregated(run_dir: Path) -> int:
-    """How many rounds the run's aggregates were made of; RunError where they can't be read."""
-    path = run_dir / AGGREGATES
+def check_aggregates(run: RunData) -> list[str]:
+    """Where aggregates.parquet is not what the rounds give, a line each."""
+    path = run.run_dir / AGGREGATES
     try:
-        rows = pq.read_table(path, columns=["level", "rounds"]).to_pylist()
-        return int(sum(row["rounds"] for row in rows if row["level"] == "replicate"))
-    except (pa.ArrowException, OSError, TypeError, ValueError, KeyError):
-        raise RunError(
-            f"{path}: can't be read; delete it, `pdbench aggregate` writes it anew"
-        ) from None
-
-
-def _table(rows: list[dict]) -> pa.Table:
-    if not rows:
-        raise RunError("rounds.jsonl holds no whole round yet; nothing to aggregate")
-    text = {
-        "level",
-        "condition",
-        "agent_a",
-        "agent_b",
-        "status",
-        "cooperation_rate_over_time",
-    }
-    kinds = {
-        "replicate": pa.int64(),
-        "replicates": pa.int64(),
-        "complete": pa.int64(),
-        "simulated": pa.bool_(),
-    }
-    for row in rows:
-        if "cooperation_rate_over_time" in row:
-            row["cooperation_rate_over_time"] = json.dumps(
-                row["cooperation_rate_over_time"]
-            )
-    schema = pa.schema([
-        (name, pa.string() if name in text else kinds.get(name, pa.float64()))
-        for name in rows[0]
-    ])  # fmt: skip
-    return pa.Table.from_pylist(rows, schema=schema)
+        there = pq.read_table(path).to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        return [f"{path}: can't be read ({str(error).splitlines()[0]})"]
+    wanted = table_of(run).to_pylist()
+    if len(there) != len(wanted):
+        return [f"{path}: {len(there)} rows, the rounds give {len(wanted)}"]
+    found = []
+    for old, new in zip(there, wanted, strict=True):
+        where = f"{path}: condition {new['condition']!r}"
+        if new["level"] == "replicate":
+            where += f" replicate {new['replicate']}"
+        for name in new:
+            if old.get(name) != new[name]:
+                found.append(
+                    f"{where}: {name} is {old.get(name)!r}, the rounds give {new[name]!r}"
+                )
+    return found

@@ -7,41 +7,143 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pdbench import __version__
-from pdbench.config.load import Experiment, snapshot_of, snapshot_sha256
-from pdbench.config.schema import Strict
-from pdbench.core.types import SEATS, SIMULATED, ConfigError, RunError
-from pdbench.storage.rounds import AGGREGATES, ROUNDS, SORTING, check_regular
-from pdbench.storage.schema import SCHEMA_VERSION, MatchRounds, now_utc
+from pdbench.config.load import Experiment, snapshot_sha256
+from pdbench.config.schema import Game, Horizon, Metrics
+from pdbench.core.horizon import length
+from pdbench.core.rng import derive_seed, stream
+from pdbench.core.types import ConfigError, RunError
+from pdbench.storage.schema import now_utc
 
 MANIFEST = "run_manifest.json"
-PACKAGES = ("pydantic", "pyyaml", "pandas", "pyarrow", "httpcore", "litellm")
-FINISHED = ("complete", "incomplete")
-STATES = ("running", "interrupted", *FINISHED)
-KEYS = (
-    "schema_version",
-    "run_id",
-    "status",
-    "stamp",
-    "simulated_conditions",
-    "seed",
-    "replicates",
-    "collapse",
-    "config_sha256",
-    "config",
-    "unproven",
-)
-OUTCOME_KEYS = ("matches", "incomplete_matches", "rounds", "model_calls")
-TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
-REPORTS = ("report.html", "report.md")
-PARTS = tuple(
-    f"{name}.part" for name in (MANIFEST, AGGREGATES, *REPORTS)
-)  # of a write cut short
-FILES = (MANIFEST, ROUNDS, SORTING, AGGREGATES, *REPORTS, *PARTS, ".lock")
+PACKAGES = ("typer", "pydantic", "pyyaml", "pandas", "pyarrow", "litellm")
+
+
+class Loose(BaseModel):
+    """Part of a manifest; keys that this version does not know are left alone."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class AgentShape(Loose):
+    """An agent of a snapshot."""
+
+    label: str
+
+
+class ConditionShape(Loose):
+    """A condition of a snapshot, as far as rounds are compared with it."""
+
+    game: Game
+    horizon: Horizon
+    agent_a: AgentShape
+    agent_b: AgentShape
+
+
+class Snapshot(Loose):
+    """The configuration of a run, with the texts of its prompts."""
+
+    metrics: Metrics
+    conditions: dict[str, ConditionShape]
+
+
+class Counts(Loose):
+    """Matches by how they ended."""
+
+    total: int
+    complete: int
+    incomplete: int
+
+
+class Manifest(Loose):
+    """A run. `status` is running, interrupted, complete, or incomplete where a match is."""
+
+    run_id: str
+    status: str
+    seed: int
+    replicates: int
+    simulated_conditions: list[str] = Field(default_factory=list)
+    matches: Counts | None = None
+    incomplete_matches: list[dict] = Field(default_factory=list)
+    rounds: int | None = None
+    model_calls: int | None = None
+    spent_usd: float = 0.0
+    sessions: int = 0
+    elapsed_s: float = 0.0
+    created_utc: str = ""
+    updated_utc: str = ""
+    environment: dict = Field(default_factory=dict)
+    config_sha256: str
+    config: Snapshot
+
+    @property
+    def finished(self) -> bool:
+        """Was every match played to its end?"""
+        return self.status in ("complete", "incomplete")
+
+    def rounds_of(self, condition: str, replicate: int) -> int:
+        """How many rounds the configuration and the seed give a match."""
+        seed = derive_seed(self.seed, condition, replicate)
+        horizon = self.config.conditions[condition].horizon
+        return length(horizon, stream(seed, "horizon"))
+
+
+def read_manifest(run_dir: Path) -> Manifest | None:
+    """A run's manifest; None where there is none, RunError where it can't be read."""
+    path = run_dir / MANIFEST
+    if not path.exists():
+        return None
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise RunError(
+            f"{path}: {where}: {first['msg']}; restore the file from a copy, or move it"
+            " away: `pdbench aggregate` works without"
+        ) from None
+
+
+def new_manifest(experiment: Experiment) -> Manifest:
+    """The manifest of a run that has not begun."""
+    snapshot = experiment.snapshot()
+    simulated = [each.name for each in experiment.conditions if each.simulated]
+    return Manifest(
+        run_id=experiment.run.run_id,
+        status="running",
+        seed=experiment.run.seed,
+        replicates=0,
+        simulated_conditions=simulated,
+        created_utc=now_utc(),
+        environment=_environment(),
+        config_sha256=snapshot_sha256(snapshot),
+        config=Snapshot.model_validate(snapshot),
+    )
+
+
+def _environment() -> dict:
+    packages = {"pdbench": __version__}
+    for name in PACKAGES:
+        try:
+            packages[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "platform": platform.platform(),
+        "packages": packages,
+    }
+
+
+def write_manifest(run_dir: Path, manifest: Manifest) -> None:
+    """Write the manifest, with the time of this change."""
+    manifest.updated_utc = now_utc()
+    text = manifest.model_dump_json(indent=2)
+    write_atomically(run_dir / MANIFEST, text.encode() + b"\n")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -54,242 +156,50 @@ def write_atomically(path: Path, data: bytes) -> None:
     os.replace(part, path)
 
 
-def write_manifest(run_dir: Path, manifest: dict) -> None:
-    """Write the manifest, with the time of this change."""
-    unproven = manifest["unproven"] | {"updated_utc": now_utc()}
-    write_atomically(
-        run_dir / MANIFEST, manifest_bytes(manifest | {"unproven": unproven})
-    )
-
-
-class Environment(Strict):
-    """What the run was played with."""
-
-    python: str
-    implementation: str
-    platform: str
-    packages: dict[str, str]
-
-
-class Unproven(Strict):
-    """What follows from nothing else in the folder, so that nobody can check it."""
-
-    environment: Environment
-    created_utc: Annotated[str, Field(pattern=TIME)]
-    updated_utc: Annotated[str, Field(pattern=TIME)]
-    sessions: Annotated[int, Field(ge=1)]
-    elapsed_s: Annotated[float, Field(ge=0)]
-
-
-def manifest_bytes(manifest: dict) -> bytes:
-    """The one form in which a manifest is written."""
-    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-    return text.encode("utf-8", "backslashreplace")
-
-
-def read_manifest(run_dir: Path) -> dict:
-    """The manifest of a run folder; RunError where there is none, or it disagrees with itself.
-
-    Its bytes are the ones that `pdbench` writes, its keys are known, its configuration is one, and
-    no other file than a run's lies beside it.
-    """
-    path = run_dir / MANIFEST
-    check_regular(path)
-    try:
-        data = path.read_bytes()
-        manifest = json.loads(data)
-        config = manifest["config"]
-        copies = {
-            "run_id": config["run"]["run_id"],
-            "seed": config["run"]["seed"],
-            "collapse": config["metrics"]["collapse"],
-            "config_sha256": snapshot_sha256(config),
-        }
-        _disagreement(path, manifest, copies, "its config gives")
-        _disagreement(
-            path, manifest, {"schema_version": SCHEMA_VERSION}, "this version reads"
-        )
-        if manifest["status"] not in STATES:
-            raise ValueError
-        _check_keys(path, manifest)
-        Unproven.model_validate(manifest["unproven"])
-        if type(manifest["replicates"]) is not int or snapshot_of(config) != config:
-            raise ValueError
-    except FileNotFoundError:
-        raise RunError(
-            f"{path}: not found; RUN_DIR should be a folder that `pdbench run` wrote"
-        ) from None
-    except KeyError as error:
-        raise RunError(f"{path}: damaged: no {error.args[0]}") from None
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        raise RunError(
-            f"{path}: damaged: it is not the JSON that `pdbench run` wrote; restore it"
-            " from a copy"
-        ) from None
-    if data != manifest_bytes(manifest):
-        raise RunError(
-            f"{path}: damaged: it is not written as `pdbench run` writes it (a key"
-            " twice, other spaces or another encoding); restore it from a copy"
-        )
-    _check_files(run_dir)
-    return manifest
-
-
-def _check_keys(path: Path, manifest: dict) -> None:
-    known = {*KEYS, *(OUTCOME_KEYS if manifest["status"] in FINISHED else ())}
-    if missing := sorted(known - manifest.keys()):
-        raise KeyError(missing[0])
-    if unknown := sorted(manifest.keys() - known):
-        raise RunError(
-            f"{path}: {unknown[0]}: unknown in a run with status"
-            f" {manifest['status']!r}; restore the file from a copy"
-        )
-
-
-def _check_files(run_dir: Path) -> None:
-    for file in sorted(run_dir.iterdir()):
-        if file.name not in FILES:
-            raise RunError(f"{file}: is no file of a run; move it elsewhere")
-        check_regular(file)
-
-
-def _disagreement(path: Path, manifest: dict, expected: dict, why: str) -> None:
-    for name, value in expected.items():
-        if name not in manifest:
-            raise RunError(f"{path}: damaged: no {name}")
-        if manifest[name] != value:
-            raise RunError(
-                f"{path}: {name} is {_short(manifest[name])}, but {why}"
-                f" {_short(value)}; restore the file from a copy"
-            )
-
-
-def is_simulated(condition: dict) -> bool:
-    """Does the mock provider take part in a condition of a configuration's snapshot?"""
-    return any(
-        condition[seat].get("provider", {}).get("name") == "mock" for seat in SEATS
-    )
-
-
-def outcome_of(matches: list[MatchRounds], config: dict) -> dict:
-    """What the manifest says of a run that is over: a function of its matches."""
-    ended = [m.ended for m in matches if m.ended]
-    simulated = [name for name, c in config["conditions"].items() if is_simulated(c)]
-    return {
-        "status": "incomplete" if ended else "complete",
-        "stamp": SIMULATED if simulated else None,
-        "simulated_conditions": simulated,
-        "matches": {"total": len(matches), "incomplete": len(ended)},
-        "incomplete_matches": ended,
-        "rounds": sum(len(m.a_actions) for m in matches),
-        "model_calls": sum(sum(m.calls) for m in matches),
-    }
-
-
-def check_outcome(run_dir: Path, manifest: dict, matches: list[MatchRounds]) -> None:
-    """RunError where the manifest of a run that is over says something else than its rounds."""
-    _disagreement(
-        run_dir / MANIFEST,
-        manifest,
-        outcome_of(matches, manifest["config"]),
-        "the rounds give",
-    )
-
-
-def new_manifest(experiment: Experiment) -> dict:
-    """The manifest of a run that is about to begin."""
-    snapshot = json.loads(json.dumps(experiment.snapshot()))
-    simulated = [c.name for c in experiment.conditions if c.simulated]
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "run_id": experiment.run.run_id,
-        "status": "running",
-        "stamp": SIMULATED if simulated else None,
-        "simulated_conditions": simulated,
-        "seed": experiment.run.seed,
-        "replicates": 0,
-        "collapse": snapshot["metrics"]["collapse"],
-        "config_sha256": snapshot_sha256(snapshot),
-        "config": snapshot,
-        "unproven": {
-            "environment": _environment(),
-            "created_utc": now_utc(),
-            "updated_utc": now_utc(),
-            "sessions": 0,
-            "elapsed_s": 0.0,
-        },
-    }
-
-
-def unfinished(manifest: dict) -> dict:
-    """The manifest without what is only said of a run that is over."""
-    return {key: value for key, value in manifest.items() if key not in OUTCOME_KEYS}
-
-
-def _environment() -> dict:
-    found = {"pdbench": __version__}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return {
-        "python": platform.python_version(),
-        "implementation": platform.python_implementation(),
-        "platform": platform.platform(),
-        "packages": found,
-    }
-
-
-def open_manifest(experiment: Experiment) -> dict:
-    """The folder's manifest, or a new one. ConfigError, and nothing written, where the folder
-    holds something else or a run of another configuration."""
+def open_manifest(experiment: Experiment) -> Manifest:
+    """The folder's manifest, or a new one; ConfigError where another run's rounds are there."""
     run_dir = experiment.run_dir
     if run_dir.exists() and not run_dir.is_dir():
         raise ConfigError(f"run.output_dir: {run_dir} is a file; a folder is needed")
-    if not (run_dir / MANIFEST).exists():
-        if run_dir.exists() and any(
-            f.name not in (".lock", *PARTS) for f in run_dir.iterdir()
-        ):
+    new, old = new_manifest(experiment), read_manifest(run_dir)
+    if old is None:
+        if (run_dir / "rounds.jsonl").exists():
             raise ConfigError(
-                f"run.output_dir: {run_dir} holds files but no {MANIFEST}; choose"
+                f"run.output_dir: {run_dir} holds rounds but no {MANIFEST}; choose"
                 " another run.run_id or empty the folder"
             )
-        return new_manifest(experiment)
-    manifest, new = read_manifest(run_dir), new_manifest(experiment)
-    if manifest["config_sha256"] != new["config_sha256"]:
-        what = "; ".join(_differences(manifest["config"], new["config"])[:3])
+        return new
+    if old.config_sha256 != new.config_sha256:
+        written = json.loads((run_dir / MANIFEST).read_bytes())["config"]
+        changes = "; ".join(differences(written, experiment.snapshot())[:3])
         raise ConfigError(
-            f"{run_dir}: holds a run of another configuration ({what}); choose"
+            f"{run_dir}: holds a run of another configuration ({changes}); choose"
             " another run.run_id or delete the folder"
         )
-    return manifest
+    return old
 
 
-def _differences(old: object, new: object, key: str = "") -> list[str]:
-    if isinstance(old, dict) and isinstance(new, dict):
-        names = list(dict.fromkeys([*old, *new]))
-        return [
-            line
-            for name in names
-            for line in _differences(
-                old.get(name), new.get(name), f"{key}.{name}".lstrip(".")
-            )
-        ]
-    if old == new:
-        return []
-    was, now = (_short(value) for value in (old, new))
-    return [f"{key}: {was} -> {now}"]
+def differences(old: object, new: object, key: str = "") -> list[str]:
+    """Where two snapshots differ, as `key: old -> new`."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        if old == new:
+            return []
+        return [f"{key}: {_brief(old)} -> {_brief(new)}"]
+    lines = []
+    for name in dict.fromkeys([*old, *new]):
+        dotted = f"{key}.{name}" if key else name
+        lines += differences(old.get(name), new.get(name), dotted)
+    return lines
 
 
-def _short(value: object) -> str:
+def _brief(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else text[:37] + "..."
 
 
 @contextmanager
 def locked(run_dir: Path) -> Iterator[None]:
-    """Hold the run folder; RunError where another process does. A kill releases it."""
+    """Hold the run's folder; RunError where another process does. A kill releases it."""
     import fcntl
 
     run_dir.mkdir(parents=True, exist_ok=True)

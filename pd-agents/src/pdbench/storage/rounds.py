@@ -1,52 +1,42 @@
-"""rounds.jsonl on disk: append, read back, mend a torn end, put in order.
+"""rounds.jsonl on disk: append, read back into matches, mend a torn end.
 
-A line counts once its newline is there. What a kill leaves behind it is cut off before the next
-append; a line damaged anywhere else is an error, since nobody can say what it held.
+A line counts once its newline is there. What a kill leaves behind the last one is cut off before
+the next append; a line damaged anywhere else is an error, since nobody can say what it held.
 """
 
 import json
 import os
-import stat
-import time
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from pdbench.core.types import RunError
+from pdbench.core.types import C, D, RunError, Seat
+from pdbench.storage.schema import problem_of
 
 ROUNDS = "rounds.jsonl"
-AGGREGATES = "aggregates.parquet"
-SORTING = "rounds.sorting"
-SYNC_EVERY_S = 1.0
+
+Key = tuple[str, int]  # condition and replicate: a match's name within its run
 
 
 class RoundsWriter:
-    """Appends whole lines, each block in one write; synced to disk within a second."""
+    """Appends lines, each whole on disk before the next round begins; any thread may write."""
 
     def __init__(self, path: Path) -> None:
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        self._lock, self._synced = Lock(), time.monotonic()
+        self._file = path.open("ab")
+        self._lock = Lock()
 
-    def write(self, lines: str) -> None:
-        """Append `lines`, which end in a newline; any thread may call this."""
-        block = memoryview(lines.encode())
+    def write(self, line: str) -> None:
+        """Append a line that ends in a newline; half surrogates are written as escapes."""
         with self._lock:
-            while block:
-                block = block[os.write(self._fd, block) :]
-            if time.monotonic() - self._synced > SYNC_EVERY_S:
-                os.fsync(self._fd)
-                self._synced = time.monotonic()
+            self._file.write(line.encode("utf-8", "backslashreplace"))
+            self._file.flush()
 
     def close(self) -> None:
         """Sync and close."""
-        os.fsync(self._fd)
-        os.close(self._fd)
-
-
-def check_regular(path: Path) -> None:
-    """RunError where a path is no plain file: a pipe would hang, a link leads elsewhere."""
-    if path.exists(follow_symlinks=False) and not stat.S_ISREG(path.lstat().st_mode):
-        raise RunError(f"{path}: is no plain file; restore it from a copy")
+        os.fsync(self._file.fileno())
+        self._file.close()
 
 
 def cut_torn_end(path: Path) -> int:
@@ -54,90 +44,215 @@ def cut_torn_end(path: Path) -> int:
     if not path.exists():
         return 0
     with path.open("r+b") as file:
-        size = file.seek(0, os.SEEK_END)
-        end = _after_last_newline(file, size)
+        size = end = file.seek(0, os.SEEK_END)
+        while end and not _ends_line(file, end):
+            end -= 1
         file.truncate(end)
-        return size - end
+    return size - end
 
 
-def _after_last_newline(file, size: int, step: int = 1 << 16) -> int:
-    """Offset of the first byte after the last newline."""
-    while size:
-        start = max(0, size - step)
-        file.seek(start)
-        found = file.read(size - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        size = start
-    return 0
+def _ends_line(file, end: int) -> bool:
+    file.seek(end - 1)
+    return file.read(1) == b"\n"
 
 
-def read_rounds(path: Path) -> Iterator[dict]:
-    """Every whole line as a dict; a torn last line is left out, a damaged one is a RunError."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                return
-            yield parse_line(line, path, number)
+@dataclass
+class Seen:
+    """One seat of a match as its lines tell it, an entry a valid round."""
+
+    label: str | None = None
+    actions: list[str] = field(default_factory=list)
+    payoffs: array = field(default_factory=lambda: array("d"))
+    sums: array = field(default_factory=lambda: array("d"))
+    flipped: set[int] = field(default_factory=set)  # round indexes
+    calls: int | None = None  # to a model; None where no line tells of one
+    invalid_answers: int | None = None
+
+    @property
+    def moves(self) -> str:
+        """The actions as they counted, such as "CCDC"."""
+        return "".join(self.actions)
+
+    @property
+    def total(self) -> float:
+        """Points of all rounds."""
+        return sum(self.payoffs)
+
+    def chosen(self, t: int) -> str:
+        """The action of round t before noise."""
+        action = self.actions[t]
+        if t not in self.flipped:
+            return action
+        return D if action == C else C
+
+    def add(self, seat: Seat, record: dict) -> None:
+        """Take in a valid round."""
+        self.actions.append(record[f"{seat}_action"])
+        self.payoffs.append(record[f"{seat}_payoff"])
+        total = record[f"{seat}_cum_payoff"]
+        self.sums.append(float("nan") if total is None else total)
+        if record.get(f"{seat}_flipped"):
+            self.flipped.add(record["round_index"])
+
+    def count(self, attempts: list[dict]) -> None:
+        """Count a model's answers in one round, and those that could not be read."""
+        unread = [each for each in attempts if each["action"] is None]
+        self.calls = (self.calls or 0) + len(attempts)
+        self.invalid_answers = (self.invalid_answers or 0) + len(unread)
+
+    def reorder(self, order: list[int]) -> None:
+        """Bring the rounds into another order."""
+        self.actions = [self.actions[i] for i in order]
+        self.payoffs = array("d", [self.payoffs[i] for i in order])
+        self.sums = array("d", [self.sums[i] for i in order])
 
 
-def parse_line(
-    line: bytes | str, path: Path, number: int, pairs: Callable | None = None
-) -> dict:
-    """One line as a dict; RunError names file, line number and what is wrong."""
+@dataclass
+class MatchRounds:
+    """One match as its lines tell it: both seats, and per valid round its index and its line."""
+
+    condition: str
+    replicate: int
+    agent_a: Seen = field(default_factory=Seen)
+    agent_b: Seen = field(default_factory=Seen)
+    indexes: array = field(default_factory=lambda: array("l"))
+    lines: array = field(default_factory=lambda: array("l"))
+    run_ids: set[str] = field(default_factory=set)
+    horizon_type: str | None = None
+    fixed_n: int | None = None
+    final: bool | None = None  # None where no line says which round is the last
+    invalid: dict | None = None  # the line that ended an incomplete match
+    simulated: bool | None = None
+    cost_usd: float | None = None
+    dearest_round_usd: float = 0.0
+
+    def seat(self, seat: Seat) -> Seen:
+        """Who sits there."""
+        return self.agent_a if seat == "agent_a" else self.agent_b
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return f"condition {self.condition!r} replicate {self.replicate}"
+
+    @property
+    def rounds(self) -> int:
+        """Valid rounds."""
+        return len(self.indexes)
+
+    @property
+    def missing(self) -> list[int]:
+        """Round indexes before the last one that no line has."""
+        if not self.rounds or self.indexes[-1] == self.rounds - 1:
+            return []
+        return sorted(set(range(self.indexes[-1])) - set(self.indexes))
+
+    @property
+    def status(self) -> str:
+        """complete; incomplete: a model gave no valid answer; partial: rounds are still missing."""
+        if self.invalid:
+            return "incomplete"
+        over = self.final
+        if over is None:
+            over = self.fixed_n is None or self.rounds >= self.fixed_n
+        return "complete" if over and not self.missing else "partial"
+
+    def add(self, record: dict, number: int) -> None:
+        """Take in line `number`."""
+        if not self.lines and not self.invalid:
+            self._open(record)
+        self.run_ids.add(record["run_id"])
+        if "final" in record:
+            self.final = bool(self.final or record["final"])
+        if record.get("attempts"):
+            self._count_calls(record)
+        actions = (record["agent_a_action"], record["agent_b_action"])
+        payoffs = (record["agent_a_payoff"], record["agent_b_payoff"])
+        if None in actions or None in payoffs:
+            self.invalid = record
+            return
+        self.indexes.append(record["round_index"])
+        self.lines.append(number)
+        self.agent_a.add("agent_a", record)
+        self.agent_b.add("agent_b", record)
+
+    def _open(self, record: dict) -> None:
+        """What all lines of a match share, from its first."""
+        self.agent_a.label = record.get("agent_a")
+        self.agent_b.label = record.get("agent_b")
+        self.horizon_type = record.get("horizon_type")
+        self.fixed_n = record.get("fixed_n")
+        self.simulated = record.get("simulated")
+
+    def _count_calls(self, record: dict) -> None:
+        for seat, attempts in record["attempts"].items():
+            self.seat(seat).count(attempts)
+        cost = record.get("cost_usd")
+        if cost is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + cost
+            self.dearest_round_usd = max(self.dearest_round_usd, cost)
+
+    def put_in_order(self, path: Path) -> None:
+        """Sort by round index; RunError where one stands twice."""
+        order = sorted(range(self.rounds), key=self.indexes.__getitem__)
+        if order != list(range(self.rounds)):
+            self.indexes = array("l", [self.indexes[i] for i in order])
+            self.lines = array("l", [self.lines[i] for i in order])
+            self.agent_a.reorder(order)
+            self.agent_b.reorder(order)
+        for i in range(1, self.rounds):
+            if self.indexes[i] == self.indexes[i - 1]:
+                raise RunError(
+                    f"{path}: {self.name}: round_index {self.indexes[i]} stands twice"
+                    f" (lines {self.lines[i - 1]} and {self.lines[i]}); remove one"
+                )
+
+
+def read_matches(path: Path) -> tuple[dict[Key, MatchRounds], list[str]]:
+    """All matches in the order of their first lines, and warnings; RunError at a damaged line."""
+    matches: dict[Key, MatchRounds] = {}
+    warnings: list[str] = []
+    for number, record in numbered_lines(path, warnings):
+        key = (record["condition"], record["replicate"])
+        if key not in matches:
+            matches[key] = MatchRounds(*key)
+        try:
+            matches[key].add(record, number)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            why = "attempts or cost_usd is not what pdbench writes"
+            raise damaged(path, number, why) from None
+    for match in matches.values():
+        match.put_in_order(path)
+    return matches, warnings
+
+
+def numbered_lines(path: Path, warnings: list[str]) -> Iterator[tuple[int, dict]]:
+    """Every whole line with its number; a torn last line adds a warning instead."""
     try:
-        record = json.loads(line, object_pairs_hook=pairs)
-    except json.JSONDecodeError as error:
-        raise damaged(path, number, f"not JSON (column {error.colno})") from None
-    except (ValueError, RecursionError):
-        raise damaged(path, number, "not JSON that can be read") from None
-    if not isinstance(record, dict):
-        raise damaged(path, number, "not a JSON object")
-    return record
+        file = path.open("rb")
+    except OSError as error:
+        raise RunError(
+            f"{path}: can't be read ({error.strerror}); name a folder that `pdbench run`"
+            " wrote, or that holds a rounds.jsonl"
+        ) from None
+    with file:
+        for number, line in enumerate(file, 1):
+            whole = line.endswith(b"\n")
+            try:
+                record = json.loads(line)
+                problem = problem_of(record)
+            except (ValueError, RecursionError):
+                problem = "not JSON"
+            if problem and not whole:
+                warnings.append(f"{path}: line {number} is torn and left out")
+                return
+            if problem:
+                raise damaged(path, number, problem)
+            yield number, record
 
 
 def damaged(path: Path, number: int, why: str) -> RunError:
     """The error for one bad line."""
-    why = why.replace("\n", " ")
     return RunError(
-        f"{path}: line {number} is damaged: {why}; restore the file from a copy, or"
-        " delete the run folder and run again"
+        f"{path}: line {number}: {why}; restore the file from a copy, or delete the line"
     )
-
-
-def sort_rounds(path: Path, order: dict[tuple[str, int], int]) -> None:
-    """Put the file in schedule order (`order` of (condition, replicate), then round_index).
-
-    Matches that are played side by side append their rounds as they come. A sorted file is left
-    alone; else a sorted copy replaces it in one step. What stands before `round_index` is the same
-    in all lines of a match (see `line_encoder`), so it is read once a match.
-    """
-    entries, sorted_so_far, offset = [], True, 0
-    places: dict[bytes, int] = {}
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            head, own_form, rest = line.partition(b',"round_index":')
-            if not own_form or head not in places:
-                record = parse_line(line, path, number)
-                place, t = (
-                    order[record["condition"], record["replicate"]],
-                    record["round_index"],
-                )
-                if own_form:
-                    places[head] = place
-            else:
-                place, t = places[head], int(rest[: rest.index(b",")])
-            entry = (place, t, offset, len(line))
-            sorted_so_far = sorted_so_far and (not entries or entries[-1] <= entry)
-            entries.append(entry)
-            offset += len(line)
-        if sorted_so_far:
-            return
-        copy = path.with_name(SORTING)
-        with copy.open("wb") as target:
-            for _, _, start, size in sorted(entries):
-                file.seek(start)
-                target.write(file.read(size))
-            target.flush()
-            os.fsync(target.fileno())
-    os.replace(copy, path)

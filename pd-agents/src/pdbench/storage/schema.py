@@ -1,4 +1,4 @@
-"""The line format of rounds.jsonl (one JSON object a round) and its fields.
+"""The line format of rounds.jsonl: one JSON object a round.
 
 | field | meaning |
 |---|---|
@@ -11,127 +11,136 @@
 | final | is this the match's last round? |
 | simulated | did the mock provider take part? |
 | horizon_type, fixed_n, stop_prob, timestamp_utc | |
-| attempts | per model: every call's reading (action or problem), and its prompt where it differs |
+| attempts | per model: every call's reading (action or problem), cost, and its prompt where it differs |
 | raw_responses | per model: the raw text of every attempt (where configured) |
 | prompts or prompt_hashes | system and round prompt per model: texts, or their SHA-256 |
+| cost_usd | dollars of all attempts, as far as known; in rounds that asked a model |
 """
 
 import hashlib
 import json
-import time
+import math
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import NamedTuple
 
 from pdbench.agents.base import Turn
 from pdbench.config.load import Condition
-from pdbench.core.types import SEATS
-
-SCHEMA_VERSION = 2
-
-REQUIRED = (
-    "run_id", "condition", "replicate", "round_index",
-    "agent_a_action", "agent_b_action", "agent_a_payoff", "agent_b_payoff",
-    "agent_a_cum_payoff", "agent_b_cum_payoff",
-    "horizon_type", "fixed_n", "stop_prob", "timestamp_utc",
-)  # fmt: skip
-
-Turns = tuple[Turn | None, Turn | None]
-# t, final, actions of A and B, points, totals, flipped, turns; a pair is A's and B's.
-Round = tuple[
-    int,
-    bool,
-    str | None,
-    str | None,
-    tuple[float | None, float | None],
-    tuple[float, float],
-    tuple[bool, bool],
-    Turns,
-]
+from pdbench.config.schema import RunSettings
+from pdbench.core.types import SEATS, Action, Seat
 
 
-class MatchRounds(NamedTuple):
-    """One match as rounds.jsonl holds it. `status`: complete, incomplete, or partial (running).
+class Move(NamedTuple):
+    """One seat in one round; without a valid answer there is neither action nor payoff."""
 
-    `calls` and `invalid` count a model's answers and those that could not be read, per seat;
-    `ended` says where and how an incomplete match ended.
-    """
-
-    condition: str
-    replicate: int
-    a_actions: str
-    b_actions: str
-    a_total: float
-    b_total: float
-    status: str
-    calls: tuple[int, int]
-    invalid: tuple[int, int]
-    ended: dict | None = None
+    action: Action | None
+    flipped: bool
+    payoff: float | None
+    total: float
+    turn: Turn | None
 
 
-@lru_cache(maxsize=8)
-def _iso(milliseconds: int) -> str:
-    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}Z"
+class Round(NamedTuple):
+    """One round as played."""
+
+    t: int
+    final: bool
+    moves: dict[Seat, Move]
+
+    @property
+    def valid(self) -> bool:
+        """Did both agents act?"""
+        return all(move.action for move in self.moves.values())
+
+    @property
+    def turns(self) -> dict[Seat, Turn]:
+        """What the models among the agents were asked, and said."""
+        found = {}
+        for seat, move in self.moves.items():
+            if move.turn:
+                found[seat] = move.turn
+        return found
+
+    @property
+    def cost_usd(self) -> float:
+        """Dollars, as far as they are known."""
+        return sum(turn_cost(turn) for turn in self.turns.values())
+
+
+def turn_cost(turn: Turn) -> float:
+    """Dollars of a turn's attempts, as far as they are known."""
+    costs = [attempt.cost_usd for attempt in turn.attempts]
+    return math.fsum(cost for cost in costs if cost is not None)
 
 
 def now_utc() -> str:
     """The time as ISO 8601, in milliseconds."""
-    return _iso(time.time_ns() // 1_000_000)
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return moment.replace("+00:00", "Z")
 
 
-def line_encoder(
-    run_id: str, condition: Condition, replicate: int, prompts: bool, raw: bool
-) -> Callable[..., tuple[str, str]]:
-    """A function from one round to its line of JSON: what stands before and after the time.
-
-    Half of the line is the same in all rounds of a match, and most values need no escaping: the
-    line is put together as text, several times as fast as a general encoder would.
-    """
-    head = _dump(
-        {"run_id": run_id, "condition": condition.name, "replicate": replicate}
-    )
-    head = head[:-1] + ',"round_index":'
-    names = {"agent_a": condition.agent_a.label, "agent_b": condition.agent_b.label}
-    who = "," + _dump(names)[1:-1] + ',"agent_a_action":'
-    horizon = condition.horizon
-    tail = "," + _dump({
-        "simulated": condition.simulated,
-        "horizon_type": horizon.type,
-        "fixed_n": horizon.n,
-        "stop_prob": horizon.stop_prob,
-    })[1:-1] + ',"timestamp_utc":"'  # fmt: skip
-    word = {"C": '"C"', "D": '"D"', None: "null"}
-    truth = {True: "true", False: "false"}
-
-    def encode(
-        t: int,
-        final: bool,
-        a: str | None,
-        b: str | None,
-        points: tuple[float | None, float | None],
-        totals: tuple[float, float],
-        flipped: tuple[bool, bool],
-        turns: Turns,
-    ) -> tuple[str, str]:
-        status = "invalid" if points[0] is None else "ok"
-        pa, pb = ("null", "null") if points[0] is None else points
-        models = _models(turns, prompts, raw) if turns != (None, None) else ""
-        before = (
-            f'{head}{t}{who}{word[a]},"agent_b_action":{word[b]}'
-            f',"agent_a_payoff":{pa},"agent_b_payoff":{pb}'
-            f',"agent_a_cum_payoff":{totals[0]},"agent_b_cum_payoff":{totals[1]}'
-            f',"agent_a_flipped":{truth[flipped[0]]},"agent_b_flipped":{truth[flipped[1]]}'
-            f',"status":"{status}","final":{truth[final]}{tail}'
-        )
-        return before, f'"{models}}}\n'
-
-    return encode
+def round_line(
+    run: RunSettings, condition: Condition, replicate: int, played: Round
+) -> str:
+    """A round as its line of rounds.jsonl, newline included."""
+    record: dict[str, object] = {
+        "run_id": run.run_id,
+        "condition": condition.name,
+        "replicate": replicate,
+        "round_index": played.t,
+        "agent_a": condition.agent_a.label,
+        "agent_b": condition.agent_b.label,
+    }
+    for seat in SEATS:
+        move = played.moves[seat]
+        record[f"{seat}_action"] = move.action
+        record[f"{seat}_payoff"] = move.payoff
+        record[f"{seat}_cum_payoff"] = move.total
+        record[f"{seat}_flipped"] = move.flipped
+    record["status"] = "ok" if played.valid else "invalid"
+    record["final"] = played.final
+    record["simulated"] = condition.simulated
+    record["horizon_type"] = condition.horizon.type
+    record["fixed_n"] = condition.horizon.n
+    record["stop_prob"] = condition.horizon.stop_prob
+    record["timestamp_utc"] = now_utc()
+    if played.turns:
+        record.update(_asked(run, played))
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def _asked(run: RunSettings, played: Round) -> dict[str, object]:
+    """The fields of a round that asked models."""
+    keep, name = sha256, "prompt_hashes"
+    if run.store_prompts:
+        keep, name = str, "prompts"
+    attempts, raw, system, first = {}, dict.fromkeys(SEATS), {}, {}
+    for seat, turn in played.turns.items():
+        attempts[seat] = _attempts(turn, keep, name)
+        raw[seat] = [attempt.raw for attempt in turn.attempts]
+        system[seat] = keep(turn.system)
+        first[seat] = keep(turn.attempts[0].prompt)
+    fields: dict[str, object] = {"attempts": attempts}
+    if run.store_raw_responses:
+        fields["raw_responses"] = raw
+    fields[name] = {"system": system, "round": first}
+    fields["cost_usd"] = played.cost_usd
+    return fields
+
+
+def _attempts(turn: Turn, keep: Callable[[str], str], name: str) -> list[dict]:
+    entries = []
+    for number, attempt in enumerate(turn.attempts):
+        entry: dict[str, object] = {
+            "action": attempt.action,
+            "problem": attempt.problem,
+            "cost_usd": attempt.cost_usd,
+        }
+        if number:
+            key = "prompt" if name == "prompts" else "prompt_sha256"
+            entry[key] = keep(attempt.prompt)
+        entries.append(entry)
+    return entries
 
 
 def sha256(text: str) -> str:
@@ -139,37 +148,52 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _models(turns: Turns, prompts: bool, raw: bool) -> str:
-    """The fields of a round that asked models, as the rest of the JSON object."""
-    asked = {seat: turn for seat, turn in zip(SEATS, turns, strict=True) if turn}
-    keep = (lambda text: text) if prompts else sha256
-    fields: dict[str, object] = {
-        "attempts": {
-            seat: _attempts(turn, keep, prompts) for seat, turn in asked.items()
-        }
-    }
-    if raw:
-        fields["raw_responses"] = {
-            seat: [x.raw for x in asked[seat].attempts] if seat in asked else None
-            for seat in SEATS
-        }
-    fields["prompts" if prompts else "prompt_hashes"] = {
-        "system": {seat: keep(turn.system) for seat, turn in asked.items()},
-        "round": {seat: keep(turn.attempts[0].prompt) for seat, turn in asked.items()},
-    }
-    # A lone surrogate in a model's text can't be written as UTF-8; escaped, it can.
-    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-    return "," + text.encode("utf-8", "backslashreplace").decode()[1:-1]
+# What every line has to hold: a test of its value, and what it should be in words.
+Test = tuple[Callable[[object], bool], str]
 
 
-def _attempts(turn: Turn, keep: Callable[[str], str], prompts: bool) -> list[dict]:
-    entries = []
-    for number, attempt in enumerate(turn.attempts):
-        entry: dict[str, object] = {
-            "action": attempt.action,
-            "problem": attempt.problem,
-        }
-        if number:
-            entry["prompt" if prompts else "prompt_sha256"] = keep(attempt.prompt)
-        entries.append(entry)
-    return entries
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_action(value: object) -> bool:
+    return value in ("C", "D", None)
+
+
+def _is_points(value: object) -> bool:
+    return value is None or (type(value) in (int, float) and math.isfinite(value))
+
+
+TEXT: Test = (_is_text, "a text")
+COUNT: Test = (_is_count, "a whole number from 0")
+ACTION: Test = (_is_action, '"C", "D" or null')
+POINTS: Test = (_is_points, "a number or null")
+
+NEEDED: dict[str, Test] = {
+    "run_id": TEXT,
+    "condition": TEXT,
+    "replicate": COUNT,
+    "round_index": COUNT,
+    "agent_a_action": ACTION,
+    "agent_b_action": ACTION,
+    "agent_a_payoff": POINTS,
+    "agent_b_payoff": POINTS,
+    "agent_a_cum_payoff": POINTS,
+    "agent_b_cum_payoff": POINTS,
+}
+
+
+def problem_of(record: object) -> str | None:
+    """Why a line is no round, or None where it is one; fields beside the needed are free."""
+    if not isinstance(record, dict):
+        return "not a JSON object"
+    for key, (fits, wanted) in NEEDED.items():
+        if key not in record:
+            return f"{key} is missing"
+        if not fits(record[key]):
+            return f"{key} should be {wanted}, found {record[key]!r}"
+    return None

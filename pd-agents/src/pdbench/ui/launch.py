@@ -6,8 +6,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from pdbench.core.types import ConfigError
-from pdbench.storage.manifest import read_manifest
+from pdbench.core.types import ConfigError, RunError
+from pdbench.storage.rounds import ROUNDS
 
 APP = Path(__file__).with_name("streamlit_app.py")
 
@@ -23,7 +23,8 @@ def command(run_dir: Path, port: int) -> list[str]:
 
 def launch(run_dir: Path, port: int, show: bool) -> None:
     """Replace this process by the viewer; with `show`, print the command instead."""
-    read_manifest(run_dir)
+    if not (run_dir / ROUNDS).exists():
+        raise RunError(f"{run_dir}: no {ROUNDS}; name a folder that `pdbench run` wrote")
     line = command(run_dir, port)
     if show:
         print(shlex.join(line))

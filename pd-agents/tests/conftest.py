@@ -7,11 +7,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
+from typing import NamedTuple
 
 import pytest
 import yaml
 
 from pdbench import cli
+from pdbench.config.load import Condition, LoadedAgent
+from pdbench.config.schema import Game, Horizon, PolicySpec, RunSettings
+from pdbench.core.payoff import DEFAULT_MATRIX
+from pdbench.runners.budget import Budget
+from pdbench.runners.match import Match, play
+from pdbench.storage.rounds import MatchRounds
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -153,3 +160,31 @@ def model(double, monkeypatch):
         "connection_retries": 0,
     }
     return {"provider": provider, "label": "double"}
+
+
+class Played(NamedTuple):
+    """A match: the actions of both as they counted, and their points."""
+
+    a: str
+    b: str
+    a_total: float
+    b_total: float
+
+
+def play_match(a, b, n=None, stop_prob=None, replicate=0, **game) -> Played:
+    """A match of two policies (names or settings), without files; `game`: payoffs, noise."""
+    agents = {}
+    for seat, settings in (("agent_a", a), ("agent_b", b)):
+        if isinstance(settings, str):
+            settings = {"policy": settings}
+        spec = PolicySpec(type="policy", **settings)
+        agents[seat] = LoadedAgent(spec, spec.policy)
+    kind = "fixed" if n else "geometric"
+    horizon = Horizon(type=kind, n=n, stop_prob=stop_prob)
+    rules = Game(**{"payoffs": dict(DEFAULT_MATRIX)} | game)
+    condition = Condition("pair", rules, horizon, agents)
+    match = Match(RunSettings(run_id="test", seed=1), condition, replicate)
+    rounds = list(play(match, MatchRounds(*match.key), Budget(None)))
+    moves = {seat: [each.moves[seat] for each in rounds] for seat in agents}
+    a, b = ("".join(move.action for move in side) for side in moves.values())
+    return Played(a, b, *(side[-1].total for side in moves.values()))

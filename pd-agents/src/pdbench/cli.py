@@ -47,12 +47,8 @@ Replicates = Annotated[
         " are added, none is removed.",
     ),
 ]
-Jobs = Annotated[
-    int, typer.Option(min=1, max=64, help="Matches played side by side.")
-]
-Port = Annotated[
-    int, typer.Option(min=1, max=65_535, help="Port on 127.0.0.1.")
-]
+Jobs = Annotated[int, typer.Option(min=1, max=64, help="Matches played side by side.")]
+Port = Annotated[int, typer.Option(min=1, max=65_535, help="Port on 127.0.0.1.")]
 
 
 @dataclass
@@ -82,18 +78,17 @@ def validate(config_path: ConfigPath, json: Json = False) -> Said:
         f"valid: run {run.run_id}, seed {run.seed}, {len(experiment.conditions)} conditions"
         f" x {run.replicates} replicates, {rounds:,} rounds -> {experiment.run_dir}"
     ]
-    conditions = []
     for each in experiment.conditions:
         stamp = f" ({SIMULATED})" if each.simulated else ""
-        agents = f"{each.agent_a.label} / {each.agent_b.label}"
-        lines.append(f"  {each.name}: {agents}, {_horizon_text(each.horizon)}{stamp}")
-        conditions.append({"name": each.name, "agents": agents})
+        lines.append(
+            f"  {each.name}: {each.versus}, {_horizon_text(each.horizon)}{stamp}"
+        )
     facts = {
         "run_id": run.run_id,
         "run_dir": str(experiment.run_dir),
         "replicates": run.replicates,
         "rounds": rounds,
-        "conditions": conditions,
+        "conditions": [each.name for each in experiment.conditions],
         "notes": notes,
         "simulated": any(each.simulated for each in experiment.conditions),
     }
@@ -135,9 +130,7 @@ def aggregate(
     run_dir: RunDir,
     check: Annotated[
         bool,
-        typer.Option(
-            "--check", help="Compare with aggregates.parquet; write nothing."
-        ),
+        typer.Option("--check", help="Compare with aggregates.parquet; write nothing."),
     ] = False,
     json: Json = False,
 ) -> Said:
@@ -272,17 +265,12 @@ def _incomplete(outcome) -> RunError | None:
     endings = outcome.manifest.incomplete_matches
     if not endings:
         return None
-    first, total = endings[0], outcome.manifest.matches.total
-    how = ""
-    if "seat" in first:
-        how = (
-            f" round_index {first['round_index']}: {first['agent']} ({first['seat']}) gave no"
-            f" C or D in {first['attempts']} attempts ({first['problem']})"
-        )
+    total = outcome.manifest.matches.total
+    first = ", ".join(f"{key} {value}" for key, value in endings[0].items())
     return RunError(
         f"{outcome.run_dir / 'rounds.jsonl'}: {len(endings)} of {total} matches ended"
-        f" incomplete; first: condition {first['condition']!r} replicate"
-        f" {first['replicate']}{how}; their answers stand in raw_responses and in the viewer"
+        f" incomplete, where an agent gave no C or D; the first: {first}. What it said"
+        " stands in raw_responses and in the viewer"
     )
 
 

@@ -27,14 +27,11 @@ def both(row: Row, name: str, say=percent) -> str:
     return f"{a} / {b}"
 
 
-def collapse_text(rows: list[Row]) -> str:
-    """Mean time to collapse over complete matches, and how many of them collapsed."""
-    complete = [row for row in rows if row["complete"]]
-    times = [row["time_to_collapse"] for row in complete if row["collapsed"]]
-    if not times:
-        return f"{NOTHING}, 0 of {len(complete)}"
-    average = sum(times) / len(times)
-    return f"{average:.1f}, {len(times)} of {len(complete)}"
+def collapse_text(row: Row) -> str:
+    """Mean time to collapse, and how many of the complete matches collapsed."""
+    complete, share = row["complete"], row["collapsed"]
+    count = round(share * complete) if complete else 0
+    return f"{number(row['time_to_collapse'], '.1f')}, {count} of {complete}"
 
 
 def condition_table(run: RunData) -> list[dict[str, str]]:
@@ -44,7 +41,6 @@ def condition_table(run: RunData) -> list[dict[str, str]]:
     for row in rows:
         if row["level"] == "replicate":
             continue
-        own = [x for x in rows[: len(run.matches)] if x["condition"] == row["condition"]]
         stamp = f" ({SIMULATED})" if row["simulated"] else ""
         table.append({
             "condition": f"{row['condition']}{stamp}",
@@ -57,7 +53,7 @@ def condition_table(run: RunData) -> list[dict[str, str]]:
             "retaliation: A / B": both(row, "retaliation_rate"),
             "forgiveness: A / B": both(row, "forgiveness_rate"),
             "gap of A": number(row["exploitability_payoff_gap_agent_a"], "+.1f"),
-            "collapse": collapse_text(own),
+            "collapse": collapse_text(row),
         })  # fmt: skip
     return table
 

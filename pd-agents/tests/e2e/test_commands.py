@@ -271,9 +271,7 @@ def test_kill_9_at_three_moments_loses_nothing(experiment, pdbench):
         killed += process.wait() == -signal.SIGKILL
     assert killed == 3
     assert subprocess.run(command, check=False).returncode == 0
-    path = experiment(
-        *CONDITIONS, run=settings | {"output_dir": "whole"}, horizon=long
-    )
+    path = experiment(*CONDITIONS, run=settings | {"output_dir": "whole"}, horizon=long)
     pdbench("run", path)
     assert rounds_of(Path("killed")) == rounds_of(Path("whole"))
     written = [Path(d, "aggregates.parquet").read_bytes() for d in ("killed", "whole")]

@@ -127,9 +127,7 @@ def test_the_limit_holds_and_the_run_goes_on_with_a_higher_one(
     assert len(double.requests) <= asked + 2  # the dearest match is not known any more
     assert billed(double) <= 0.05 + 2 * 0.015
     sections["run"]["limit_usd"] = 100
-    assert (
-        pdbench("run", experiment(*conditions, horizon=horizon, **sections))[0] == 0
-    )
+    assert pdbench("run", experiment(*conditions, horizon=horizon, **sections))[0] == 0
     manifest = json.loads((RUN_DIR / "run_manifest.json").read_text())
     assert manifest["spent_usd"] == pytest.approx(billed(double))
 

@@ -22,6 +22,12 @@ class Turn(NamedTuple):
     system: str
     attempts: tuple[Attempt, ...]
 
+    @property
+    def cost_usd(self) -> float:
+        """Dollars, as far as they are known."""
+        costs = [attempt.cost_usd for attempt in self.attempts]
+        return sum(cost for cost in costs if cost is not None)
+
 
 class InvalidAnswer(Exception):
     """A model gave neither C nor D in all its attempts."""

@@ -48,23 +48,18 @@ def check_prompts(
 
 def placeholders(text: str, allowed: set[str], where: str) -> set[str]:
     """The placeholders used in `text`; a malformed or unknown one is a ConfigError."""
-    used = set()
     try:
-        for _, name, form, conversion in Formatter().parse(text):
-            if form or conversion:
-                raise ValueError(f"{{{name}}} takes no format")
-            if name is not None:
-                used.add(name)
-    except ValueError as error:
+        text.format(**dict.fromkeys(allowed, ""))
+    except KeyError as error:
+        known = ", ".join(sorted(allowed))
+        name = f"{{{error.args[0]}}}"
+        raise ConfigError(
+            f"{where}: unknown placeholder {name}; known: {known}"
+        ) from None
+    except (ValueError, IndexError, AttributeError) as error:
         hint = "write {{ and }} for braces that are meant as such"
         raise ConfigError(f"{where}: malformed placeholder: {error}; {hint}") from None
-    unknown = sorted(used - allowed)
-    if unknown:
-        known = ", ".join(sorted(allowed))
-        raise ConfigError(
-            f"{where}: unknown placeholder {{{unknown[0]}}}; known: {known}"
-        )
-    return used
+    return {name for _, name, _, _ in Formatter().parse(text)}
 
 
 def static_values(

@@ -69,33 +69,30 @@ class Condition:
     name: str
     game: Game
     horizon: Horizon
-    agent_a: LoadedAgent
-    agent_b: LoadedAgent
-
-    def agent(self, seat: Seat) -> LoadedAgent:
-        """Who sits there."""
-        return self.agent_a if seat == "agent_a" else self.agent_b
+    agents: dict[Seat, LoadedAgent]
 
     @property
     def simulated(self) -> bool:
         """Does the mock provider take part?"""
-        return self.agent_a.simulated or self.agent_b.simulated
+        return any(agent.simulated for agent in self.agents.values())
+
+    @property
+    def versus(self) -> str:
+        """Both agents' names, A's first."""
+        return " / ".join(agent.label for agent in self.agents.values())
 
     def snapshot(self) -> dict:
         """Everything that decides what is played."""
-        return {
-            "game": self.game.model_dump(),
-            "horizon": self.horizon.model_dump(),
-            "agent_a": self.agent_a.snapshot(),
-            "agent_b": self.agent_b.snapshot(),
-        }
+        data = {"game": self.game.model_dump(), "horizon": self.horizon.model_dump()}
+        for seat, agent in self.agents.items():
+            data[seat] = agent.snapshot()
+        return data
 
 
 @dataclass(frozen=True)
 class Experiment:
     """A whole experiment, with the warnings found on the way."""
 
-    path: Path
     run: RunSettings
     metrics: Metrics
     conditions: tuple[Condition, ...]
@@ -131,30 +128,23 @@ def load_experiment(path: Path) -> Experiment:
     for i, each in enumerate(written.conditions):
         conditions.append(_condition(each, written, path, f"conditions[{i}]"))
     _names_stand_once(conditions, path)
-    _labels_mean_one_agent(conditions, path)
-    return Experiment(
-        path, written.run, written.metrics, tuple(conditions), _warnings(conditions, path)
-    )
+    warnings = _warnings(conditions, path)
+    return Experiment(written.run, written.metrics, tuple(conditions), warnings)
 
 
 def _condition(
     item: ConditionFile, written: ExperimentFile, path: Path, key: str
 ) -> Condition:
     where = f"{key}.overrides"
-    flat = flatten(
-        item.overrides, leaves(ConditionSettings), f"{shown(path)}: {where}"
-    )
+    flat = flatten(item.overrides, leaves(ConditionSettings), f"{shown(path)}: {where}")
     base = {"game": written.game.model_dump(), "horizon": written.horizon.model_dump()}
     if "horizon.type" in flat:
         base["horizon"] = {}
     settings = check(ConditionSettings, apply(base, flat), path, where)
-    return Condition(
-        item.name,
-        settings.game,
-        settings.horizon,
-        _agent(item.agent_a, path, f"{key}.agent_a"),
-        _agent(item.agent_b, path, f"{key}.agent_b"),
-    )
+    agents = {}
+    for seat in SEATS:
+        agents[seat] = _agent(getattr(item, seat), path, f"{key}.{seat}")
+    return Condition(item.name, settings.game, settings.horizon, agents)
 
 
 def _agent(node: dict, path: Path, key: str) -> LoadedAgent:
@@ -205,9 +195,7 @@ def _resolve(node: dict, path: Path, key: str, chain: tuple[Path, ...]) -> dict:
         )
     ref, overrides = node["ref"], node.get("overrides", {})
     if not isinstance(ref, str) or not isinstance(overrides, dict):
-        raise ConfigError(
-            f"{where}: ref should be a file name and overrides a mapping"
-        )
+        raise ConfigError(f"{where}: ref should be a file name and overrides a mapping")
     target = (path.parent / ref).resolve()
     if target in chain:
         raise ConfigError(f"{where}: ref: {shown(target)} refers to itself")
@@ -286,20 +274,6 @@ def _names_stand_once(conditions: list[Condition], path: Path) -> None:
                 " names tell conditions apart"
             )
         seen.add(condition.name)
-
-
-def _labels_mean_one_agent(conditions: list[Condition], path: Path) -> None:
-    """Tables know agents by their labels, so two agents may not share one."""
-    first: dict[str, tuple[LoadedAgent, str]] = {}
-    for i, condition in enumerate(conditions):
-        for seat in SEATS:
-            agent, key = condition.agent(seat), f"conditions[{i}].{seat}"
-            known, known_key = first.setdefault(agent.label, (agent, key))
-            if known.snapshot() != agent.snapshot():
-                raise ConfigError(
-                    f"{shown(path)}: {key}: differs from {known_key} but is also called"
-                    f" {agent.label!r}; override its label"
-                )
 
 
 def _warnings(conditions: list[Condition], path: Path) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -11,8 +10,6 @@ from pydantic import BaseModel, ValidationError
 from pdbench.config.schema import NAME, URL
 from pdbench.core.logging import SECRET, hide
 from pdbench.core.types import ConfigError
-
-Model = TypeVar("Model", bound=BaseModel)
 
 PATTERNS = {
     NAME: "letters, digits, . _ -, at most 80",
@@ -43,7 +40,8 @@ class _Loader(yaml.SafeLoader):
             key = key_node.value
             if key in seen and key != "<<":
                 raise yaml.constructor.ConstructorError(
-                    problem=f"key {key!r} stands twice", problem_mark=key_node.start_mark
+                    problem=f"key {key!r} stands twice",
+                    problem_mark=key_node.start_mark,
                 )
             seen.add(str(key))
         return super().construct_mapping(node, deep)
@@ -78,9 +76,7 @@ def read_mapping(path: Path, where: str) -> dict:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         at = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "its end"
-        raise ConfigError(
-            f"{shown(path)}: not YAML at {at}: {error.problem}"
-        ) from None
+        raise ConfigError(f"{shown(path)}: not YAML at {at}: {error.problem}") from None
     except (yaml.YAMLError, ValueError, TypeError) as error:
         why = str(error).splitlines()[0]
         raise ConfigError(f"{shown(path)}: not YAML: {why}") from None
@@ -98,7 +94,9 @@ def brief(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def check(model: type[Model], data: object, path: Path, prefix: str = "") -> Model:
+def check[M: BaseModel](
+    model: type[M], data: object, path: Path, prefix: str = ""
+) -> M:
     """`data` as `model`, or a ConfigError that names `path`, the dotted key and the value."""
     try:
         return model.model_validate(data)

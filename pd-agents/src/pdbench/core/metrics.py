@@ -58,7 +58,7 @@ def time_to_collapse(a: str, b: str, k: int = 10, threshold: float = 0.2) -> int
     return None
 
 
-class Game(NamedTuple):
+class Played(NamedTuple):
     """A match to be measured: each agent's actions and total, and what counts as collapse."""
 
     a: str
@@ -76,41 +76,41 @@ def _both(name: str, of_a: float | None, of_b: float | None) -> Columns:
     return {f"{name}_agent_a": of_a, f"{name}_agent_b": of_b}
 
 
-def _cooperation(game: Game) -> Columns:
-    overall = {"cooperation_rate": cooperation_rate(game.a + game.b)}
+def _cooperation(played: Played) -> Columns:
+    overall = {"cooperation_rate": cooperation_rate(played.a + played.b)}
     return overall | _both(
-        "cooperation_rate", cooperation_rate(game.a), cooperation_rate(game.b)
+        "cooperation_rate", cooperation_rate(played.a), cooperation_rate(played.b)
     )
 
 
-def _over_time(game: Game) -> Columns:
-    return {"cooperation_rate_over_time": cooperation_over_time(game.a, game.b)}
+def _over_time(played: Played) -> Columns:
+    return {"cooperation_rate_over_time": cooperation_over_time(played.a, played.b)}
 
 
-def _retaliation(game: Game) -> Columns:
-    of_a = retaliation_rate(game.a, game.b)
-    return _both("retaliation_rate", of_a, retaliation_rate(game.b, game.a))
+def _retaliation(played: Played) -> Columns:
+    of_a = retaliation_rate(played.a, played.b)
+    return _both("retaliation_rate", of_a, retaliation_rate(played.b, played.a))
 
 
-def _forgiveness(game: Game) -> Columns:
-    of_a = forgiveness_rate(game.a, game.b)
-    return _both("forgiveness_rate", of_a, forgiveness_rate(game.b, game.a))
+def _forgiveness(played: Played) -> Columns:
+    of_a = forgiveness_rate(played.a, played.b)
+    return _both("forgiveness_rate", of_a, forgiveness_rate(played.b, played.a))
 
 
-def _gap(game: Game) -> Columns:
+def _gap(played: Played) -> Columns:
     name = "exploitability_payoff_gap"
-    if not game.a:  # without a round there is no gap, rather than one of 0
+    if not played.a:  # without a round there is no gap, rather than one of 0
         return _both(name, None, None)
-    of_a = exploitability_payoff_gap(game.a_total, game.b_total)
-    return _both(name, of_a, exploitability_payoff_gap(game.b_total, game.a_total))
+    of_a = exploitability_payoff_gap(played.a_total, played.b_total)
+    return _both(name, of_a, exploitability_payoff_gap(played.b_total, played.a_total))
 
 
-def _collapse(game: Game) -> Columns:
-    t = time_to_collapse(game.a, game.b, game.k, game.threshold)
+def _collapse(played: Played) -> Columns:
+    t = time_to_collapse(played.a, played.b, played.k, played.threshold)
     return {"time_to_collapse": t, "collapsed": float(t is not None)}
 
 
-METRICS: dict[str, Callable[[Game], Columns]] = {
+METRICS: dict[str, Callable[[Played], Columns]] = {
     "cooperation_rate": _cooperation,
     "cooperation_rate_over_time": _over_time,
     "retaliation_rate": _retaliation,
@@ -120,11 +120,11 @@ METRICS: dict[str, Callable[[Game], Columns]] = {
 }
 
 
-def match_metrics(game: Game, names: Sequence[str]) -> Columns:
+def match_metrics(played: Played, names: Sequence[str]) -> Columns:
     """The columns of the named metrics of one match."""
     columns: Columns = {}
     for name in names:
-        columns.update(METRICS[name](game))
+        columns.update(METRICS[name](played))
     return columns
 
 

@@ -1,9 +1,12 @@
 """The record of a match in memory, what a seat sees of it, and how a model is shown it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pdbench.core.types import Action, Seat
+from pdbench.core.types import SEATS, Action, Seat
+
+OPPONENT: dict[Seat, Seat] = {"agent_a": "agent_b", "agent_b": "agent_a"}
 
 
 @dataclass(slots=True)
@@ -13,12 +16,6 @@ class Side:
     actions: list[Action] = field(default_factory=list)
     payoffs: list[float] = field(default_factory=list)
     total: float = 0.0
-
-    def add(self, action: Action, payoff: float) -> None:
-        """One more round."""
-        self.actions.append(action)
-        self.payoffs.append(payoff)
-        self.total += payoff
 
 
 class Observation(NamedTuple):
@@ -44,14 +41,22 @@ class Observation(NamedTuple):
 class Transcript:
     """Both sides of a match."""
 
-    a: Side = field(default_factory=Side)
-    b: Side = field(default_factory=Side)
+    sides: dict[Seat, Side] = field(
+        default_factory=lambda: {seat: Side() for seat in SEATS}
+    )
+
+    def add(self, actions: Sequence[Action], payoffs: Sequence[float]) -> None:
+        """One more round: actions and points of A and B."""
+        for side, action, payoff in zip(
+            self.sides.values(), actions, payoffs, strict=True
+        ):
+            side.actions.append(action)
+            side.payoffs.append(payoff)
+            side.total += payoff
 
     def seen_by(self, seat: Seat) -> Observation:
         """The match as one seat sees it."""
-        own, other = self.a, self.b
-        if seat == "agent_b":
-            own, other = self.b, self.a
+        own, other = self.sides[seat], self.sides[OPPONENT[seat]]
         return Observation(
             own.actions,
             other.actions,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pdbench.agents.base import Agent, InvalidAnswer
+from pdbench.agents.base import Agent, InvalidAnswer, Turn
 from pdbench.config.load import Condition
 from pdbench.config.schema import LLMSpec, RunSettings
 from pdbench.core import horizon
@@ -41,34 +41,21 @@ class Match:
     def model_calls(self) -> tuple[int, int]:
         """Fewest and most calls to a model (the mock included) that it can take."""
         fewest = most = 0
-        for seat in SEATS:
-            spec = self.condition.agent(seat).spec
-            if isinstance(spec, LLMSpec):
+        for agent in self.condition.agents.values():
+            if isinstance(agent.spec, LLMSpec):
                 fewest += 1
-                most += 1 + spec.output.max_retries
+                most += 1 + agent.spec.output.max_retries
         rounds = self.length()
         return fewest * rounds, most * rounds
-
-
-class Noise:
-    """Flips actions with the condition's probability, by draws of a stream of their own."""
-
-    def __init__(self, match: Match) -> None:
-        self._probability = match.condition.game.noise
-        self._draw = stream(match.seed, "noise").random
-
-    def flips(self) -> bool:
-        """Is the next action flipped? Without noise nothing is drawn."""
-        return bool(self._probability) and self._draw() < self._probability
 
 
 class Table:
     """A match being played: who sits there, what was played, and what was recorded before."""
 
     def __init__(self, match: Match, recorded: MatchRounds, budget: Budget) -> None:
-        self.match, self.recorded, self.budget = match, recorded, budget
+        self.match, self.recorded = match, recorded
         self.transcript = Transcript()
-        self.noise = Noise(match)
+        self.noise = stream(match.seed, "noise")
         self.agents: dict[Seat, Agent] = {}
         for seat in SEATS:
             self.agents[seat] = build_agent(
@@ -76,27 +63,26 @@ class Table:
             )
 
     def play(self, t: int, final: bool) -> Round:
-        """One round; `invalid` where an agent gave no valid answer."""
+        """One round; it is the last one too where an agent gave no valid answer."""
         chosen: dict[Seat, Action | None] = dict.fromkeys(SEATS)
-        turns = dict.fromkeys(SEATS)
-        valid = True
-        for seat in SEATS:
-            if not valid:
-                break
+        turns: dict[Seat, Turn | None] = dict.fromkeys(SEATS)
+        for seat, agent in self.agents.items():
             try:
                 chosen[seat] = self._choose(seat, t)
             except InvalidAnswer:
-                valid = False
-            turns[seat] = getattr(self.agents[seat], "turn", None)
-        if not valid:
-            return Round(t, True, self._invalid(chosen, turns))
-        return Round(t, final, self._counted(chosen, turns))
+                final = True
+            turns[seat] = getattr(agent, "turn", None)
+            if chosen[seat] is None:
+                break
+        if None in chosen.values():
+            return Round(t, final, self._unpaid(chosen, turns))
+        return Round(t, final, self._paid(chosen, turns))
 
     def _choose(self, seat: Seat, t: int) -> Action:
         """The agent's action; a model repeats what it is on record with, and is not asked."""
-        loaded = self.match.condition.agent(seat)
+        loaded = self.match.condition.agents[seat]
         if t < self.recorded.rounds and _is_real(loaded.spec):
-            return self.recorded.seat(seat).chosen(t)
+            return self.recorded.seats[seat].chosen(t)
         observation = self.transcript.seen_by(seat)
         try:
             return self.agents[seat].act(observation)
@@ -107,31 +93,33 @@ class Table:
                 raise
             raise RunError(own_trouble(loaded.spec.policy, error)) from None
 
-    def _invalid(self, chosen: dict, turns: dict) -> dict[Seat, Move]:
+    def _unpaid(self, chosen: dict, turns: dict) -> dict[Seat, Move]:
+        """What is left of a round without two valid answers."""
         moves = {}
-        for seat, side in zip(SEATS, self._sides, strict=True):
+        for seat, side in self.transcript.sides.items():
             moves[seat] = Move(chosen[seat], False, None, side.total, turns[seat])
         return moves
 
-    def _counted(self, chosen: dict, turns: dict) -> dict[Seat, Move]:
+    def _paid(self, chosen: dict, turns: dict) -> dict[Seat, Move]:
         """Flip by noise, pay, and write into the transcript."""
-        flipped = {seat: self.noise.flips() for seat in SEATS}
+        game = self.match.condition.game
+        flipped = {seat: self._flips(game.noise) for seat in SEATS}
         actions = {}
         for seat in SEATS:
             actions[seat] = other(chosen[seat]) if flipped[seat] else chosen[seat]
-        pair = actions["agent_a"] + actions["agent_b"]
-        payoffs = self.match.condition.game.payoffs.matrix()[pair]
+        pair = "".join(actions.values())
+        self.transcript.add(pair, game.payoffs.matrix()[pair])
         moves = {}
-        for seat, side, payoff in zip(SEATS, self._sides, payoffs, strict=True):
-            side.add(actions[seat], payoff)
+        for seat, side in self.transcript.sides.items():
+            payoff = side.payoffs[-1]
             moves[seat] = Move(
                 actions[seat], flipped[seat], payoff, side.total, turns[seat]
             )
         return moves
 
-    @property
-    def _sides(self):
-        return self.transcript.a, self.transcript.b
+    def _flips(self, noise: float) -> bool:
+        """Is the next action flipped? Without noise nothing is drawn."""
+        return noise > 0 and self.noise.random() < noise
 
 
 def _is_real(spec: object) -> bool:
@@ -166,7 +154,7 @@ def play(match: Match, recorded: MatchRounds, budget: Budget) -> Iterator[Round]
 
 def _check_recorded(played: Round, recorded: MatchRounds) -> None:
     for seat, move in played.moves.items():
-        action = recorded.seat(seat).actions[played.t]
+        action = recorded.seats[seat].actions[played.t]
         if move.action != action:
             raise RunError(
                 f"rounds.jsonl line {recorded.lines[played.t]}: {seat} played {action},"

@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -15,7 +16,7 @@ from pdbench.config.schema import OWN_POLICY, LLMSpec, PolicySpec, Provider
 from pdbench.core.payoff import DEFAULT_MATRIX, reward
 from pdbench.core.rng import derive_seed
 from pdbench.core.transcript import Transcript
-from pdbench.core.types import SEATS, ConfigError, Seat
+from pdbench.core.types import ConfigError, Seat
 from pdbench.providers import litellm
 from pdbench.providers.mock import MockProvider
 
@@ -24,12 +25,18 @@ TRIAL_ROUNDS = 50
 
 def build_agent(condition: Condition, seat: Seat, seed: int, charge: Callable) -> Agent:
     """The agent of one seat of a match seeded with `seed`; `charge` hears of a call's dollars."""
-    loaded = condition.agent(seat)
+    loaded = condition.agents[seat]
     if isinstance(loaded.spec, LLMSpec):
         spec = loaded.spec
         provider = _provider(spec, derive_seed(seed, "mock", seat))
         agent = LLMAgent(
-            spec, loaded.prompts, provider, condition.game, condition.horizon, seat, charge
+            spec,
+            loaded.prompts,
+            provider,
+            condition.game,
+            condition.horizon,
+            seat,
+            charge,
         )
     else:
         agent = build_policy(loaded.spec, condition, seat)
@@ -76,8 +83,8 @@ def own_class(policy: str) -> Callable[[], object]:
 def check_policies(experiment: Experiment) -> None:
     """Import every policy of the user's own and let it play; ConfigError where it can't."""
     for condition in experiment.conditions:
-        for seat in SEATS:
-            spec = condition.agent(seat).spec
+        for seat, agent in condition.agents.items():
+            spec = agent.spec
             if isinstance(spec, PolicySpec) and OWN_POLICY in spec.policy:
                 _check_own(spec, f"condition {condition.name!r} {seat}")
 
@@ -104,21 +111,15 @@ def _trial(spec: PolicySpec) -> list[str]:
     opponent, transcript = Random(1), Transcript()
     for _ in range(TRIAL_ROUNDS):
         a, b = agent.act(transcript.seen_by("agent_a")), opponent.choice("CD")
-        points_a, points_b = DEFAULT_MATRIX[a + b]
-        transcript.a.add(a, points_a)
-        transcript.b.add(b, points_b)
-    return transcript.a.actions
+        transcript.add((a, b), DEFAULT_MATRIX[a + b])
+    return transcript.sides["agent_a"].actions
 
 
 def own_trouble(policy: str, error: Exception) -> str:
     """What went wrong in a policy of the user's own, and in which of its lines."""
-    file = policy.rpartition(":")[0]
-    at, trace = "", error.__traceback__
-    while trace:
-        if trace.tb_frame.f_code.co_filename == file:
-            at = f" line {trace.tb_lineno}"
-        trace = trace.tb_next
-    return f"{_own_name(policy)}{at}: {error or type(error).__name__}"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    at = f"{Path(last.filename).name} line {last.lineno}"
+    return f"{_own_name(policy)}: {error!r} ({at})"
 
 
 def _own_name(policy: str) -> str:
@@ -129,8 +130,8 @@ def _own_name(policy: str) -> str:
 def real_providers(conditions: Sequence[Condition]) -> Iterator[tuple[str, Provider]]:
     """Every model that is really asked, with where the configuration names it."""
     for condition in conditions:
-        for seat in SEATS:
-            spec = condition.agent(seat).spec
+        for seat, agent in condition.agents.items():
+            spec = agent.spec
             if isinstance(spec, LLMSpec) and not spec.mocked:
                 yield f"condition {condition.name!r} {seat}", spec.provider
 

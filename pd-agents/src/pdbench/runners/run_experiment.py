@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pdbench.config.load import Experiment
 from pdbench.core.logging import Progress, say
-from pdbench.core.types import PdbenchError
+from pdbench.core.types import PdbenchError, RunError
 from pdbench.runners.budget import Budget
 from pdbench.runners.match import Match, play
 from pdbench.runners.registry import check_policies, check_ready
@@ -83,6 +83,11 @@ def run_experiment(
         todo = []
         for match in plan(experiment, replicates):
             found = recorded.setdefault(match.key, MatchRounds(*match.key))
+            if found.missing:
+                raise RunError(
+                    f"{run_dir / ROUNDS}: {found.name}: round_index {found.missing[0]} is"
+                    " missing; restore the file from a copy, or delete the run folder"
+                )
             if found.final is not True:
                 todo.append(match)
         count = replicates if replicates else experiment.run.replicates
@@ -90,7 +95,12 @@ def run_experiment(
         whole = manifest.finished and (run_dir / AGGREGATES).exists()
         if todo or not whole:
             budget = _budget(experiment, manifest, recorded)
-            _session(run_dir, manifest, budget, lambda: _play(run_dir, todo, recorded, budget, jobs))
+            _session(
+                run_dir,
+                manifest,
+                budget,
+                lambda: _play(run_dir, todo, recorded, budget, jobs),
+            )
     return Outcome(run_dir, manifest, len(todo))
 
 
@@ -183,7 +193,9 @@ def _play_match(
         budget.open(budget.match)
         cost = recorded.cost_usd if recorded.cost_usd else 0.0
         for played in play(match, recorded, budget):
-            writer.write(round_line(match.run, match.condition, match.replicate, played))
+            writer.write(
+                round_line(match.run, match.condition, match.replicate, played)
+            )
             cost += played.cost_usd
             progress.count(rounds=1)
             if stop.is_set():
@@ -211,23 +223,21 @@ def _finish(run_dir: Path, manifest: Manifest) -> None:
 
 
 def _calls(match: MatchRounds) -> int:
-    calls = (match.agent_a.calls, match.agent_b.calls)
+    calls = [seen.calls for seen in match.seats.values()]
     return sum(each for each in calls if each is not None)
 
 
 def _ending(match: MatchRounds) -> dict:
     """Where and how an incomplete match ended."""
     line = match.invalid
+    ending = {
+        "condition": match.condition,
+        "replicate": match.replicate,
+        "round_index": line["round_index"],
+    }
     for seat, attempts in line.get("attempts", {}).items():
         last = attempts[-1]
         if last["action"] is None:
-            return {
-                "condition": match.condition,
-                "replicate": match.replicate,
-                "round_index": line["round_index"],
-                "seat": seat,
-                "agent": line[seat],
-                "attempts": len(attempts),
-                "problem": last["problem"],
-            }
-    return {"condition": match.condition, "replicate": match.replicate}
+            ending["agent"] = line[seat]
+            ending["problem"] = last["problem"]
+    return ending

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pdbench.config.schema import Metrics
-from pdbench.core.metrics import Game, match_metrics, mean, mean_over_time
-from pdbench.core.types import SEATS, RunError
+from pdbench.core.metrics import Played, match_metrics, mean, mean_over_time
+from pdbench.core.types import RunError
 from pdbench.storage.check import disagreements
 from pdbench.storage.manifest import MANIFEST, Manifest, read_manifest, write_atomically
 from pdbench.storage.rounds import ROUNDS, MatchRounds, read_matches
@@ -86,7 +86,7 @@ def _places(
 
 def match_row(run: RunData, match: MatchRounds, metrics: Metrics) -> Row:
     """A match's row of aggregates.parquet; its columns are explained in the README."""
-    a, b = match.agent_a, match.agent_b
+    a, b = match.seats.values()
     shape = None
     if run.manifest:
         shape = run.manifest.config.conditions.get(match.condition)
@@ -105,16 +105,15 @@ def match_row(run: RunData, match: MatchRounds, metrics: Metrics) -> Row:
         "complete": int(match.status == "complete"),
         "rounds": match.rounds,
     }
-    for seat in SEATS:
-        seen = match.seat(seat)
+    for seat, seen in match.seats.items():
         row[f"total_payoff_{seat}"] = seen.total
         row[f"mean_payoff_{seat}"] = mean(seen.payoffs)
         row[f"model_calls_{seat}"] = seen.calls
         row[f"invalid_answers_{seat}"] = seen.invalid_answers
     row["cost_usd"] = match.cost_usd
     collapse = metrics.collapse
-    game = Game(a.moves, b.moves, a.total, b.total, collapse.k, collapse.threshold)
-    return row | match_metrics(game, metrics.names)
+    played = Played(a.moves, b.moves, a.total, b.total, collapse.k, collapse.threshold)
+    return row | match_metrics(played, metrics.names)
 
 
 def condition_row(rows: list[Row]) -> Row:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from pdbench.core.payoff import DEFAULT_MATRIX, Matrix
-from pdbench.core.types import SEATS
 from pdbench.storage.manifest import Manifest
 from pdbench.storage.rounds import MatchRounds
 
@@ -66,25 +65,24 @@ def likely_matrix(match: MatchRounds) -> Matrix:
     """The payoffs that most of a match's rounds have, by the actions; else the default's."""
     seen = Counter(
         zip(
-            match.agent_a.actions,
-            match.agent_b.actions,
-            match.agent_a.payoffs,
-            match.agent_b.payoffs,
+            match.seats["agent_a"].actions,
+            match.seats["agent_b"].actions,
+            match.seats["agent_a"].payoffs,
+            match.seats["agent_b"].payoffs,
             strict=True,
         )
     )
-    fitting = 0
-    learned = dict(DEFAULT_MATRIX)
-    for (a, b, points_a, points_b), count in reversed(seen.most_common()):
-        learned[a + b] = (points_a, points_b)
-        if DEFAULT_MATRIX[a + b] == (points_a, points_b):
+    fitting, learned = 0, {}
+    for (a, b, *points), count in reversed(seen.most_common()):
+        learned[a + b] = tuple(points)
+        if DEFAULT_MATRIX[a + b] == learned[a + b]:
             fitting += count
     return DEFAULT_MATRIX if 2 * fitting > match.rounds else learned
 
 
 def _of_payoffs(match: MatchRounds, matrix: Matrix) -> Iterator[str]:
     """Rounds whose points are not those of their actions."""
-    a, b = match.agent_a, match.agent_b
+    a, b = match.seats.values()
     for i, actions in enumerate(zip(a.actions, b.actions, strict=True)):
         pair = "".join(actions)
         points_a, points_b = matrix[pair]
@@ -101,8 +99,8 @@ def _of_sums(match: MatchRounds) -> Iterator[str]:
     """Rounds whose running total is not the one before and this round's points."""
     if match.missing:
         return
-    for seat in SEATS:
-        seen, before = match.seat(seat), 0.0
+    for seat, seen in match.seats.items():
+        before = 0.0
         for i, total in enumerate(seen.sums):
             wanted = before + seen.payoffs[i]
             if not math.isclose(total, wanted, rel_tol=1e-9, abs_tol=1e-6):

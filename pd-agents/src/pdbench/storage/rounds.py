@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from pdbench.core.types import C, D, RunError, Seat
+from pdbench.core.types import SEATS, C, D, RunError, Seat
 from pdbench.storage.schema import problem_of
 
 ROUNDS = "rounds.jsonl"
@@ -44,16 +44,13 @@ def cut_torn_end(path: Path) -> int:
     if not path.exists():
         return 0
     with path.open("r+b") as file:
-        size = end = file.seek(0, os.SEEK_END)
-        while end and not _ends_line(file, end):
-            end -= 1
-        file.truncate(end)
-    return size - end
-
-
-def _ends_line(file, end: int) -> bool:
-    file.seek(end - 1)
-    return file.read(1) == b"\n"
+        whole = 0
+        for line in file:
+            if line.endswith(b"\n"):
+                whole += len(line)
+        size = file.tell()
+        file.truncate(whole)
+    return size - whole
 
 
 @dataclass
@@ -113,8 +110,9 @@ class MatchRounds:
 
     condition: str
     replicate: int
-    agent_a: Seen = field(default_factory=Seen)
-    agent_b: Seen = field(default_factory=Seen)
+    seats: dict[Seat, Seen] = field(
+        default_factory=lambda: {seat: Seen() for seat in SEATS}
+    )
     indexes: array = field(default_factory=lambda: array("l"))
     lines: array = field(default_factory=lambda: array("l"))
     run_ids: set[str] = field(default_factory=set)
@@ -125,10 +123,6 @@ class MatchRounds:
     simulated: bool | None = None
     cost_usd: float | None = None
     dearest_round_usd: float = 0.0
-
-    def seat(self, seat: Seat) -> Seen:
-        """Who sits there."""
-        return self.agent_a if seat == "agent_a" else self.agent_b
 
     @property
     def name(self) -> str:
@@ -173,20 +167,20 @@ class MatchRounds:
             return
         self.indexes.append(record["round_index"])
         self.lines.append(number)
-        self.agent_a.add("agent_a", record)
-        self.agent_b.add("agent_b", record)
+        for seat, seen in self.seats.items():
+            seen.add(seat, record)
 
     def _open(self, record: dict) -> None:
         """What all lines of a match share, from its first."""
-        self.agent_a.label = record.get("agent_a")
-        self.agent_b.label = record.get("agent_b")
+        for seat, seen in self.seats.items():
+            seen.label = record.get(seat)
         self.horizon_type = record.get("horizon_type")
         self.fixed_n = record.get("fixed_n")
         self.simulated = record.get("simulated")
 
     def _count_calls(self, record: dict) -> None:
         for seat, attempts in record["attempts"].items():
-            self.seat(seat).count(attempts)
+            self.seats[seat].count(attempts)
         cost = record.get("cost_usd")
         if cost is not None:
             self.cost_usd = (self.cost_usd or 0.0) + cost
@@ -198,8 +192,8 @@ class MatchRounds:
         if order != list(range(self.rounds)):
             self.indexes = array("l", [self.indexes[i] for i in order])
             self.lines = array("l", [self.lines[i] for i in order])
-            self.agent_a.reorder(order)
-            self.agent_b.reorder(order)
+            for seen in self.seats.values():
+                seen.reorder(order)
         for i in range(1, self.rounds):
             if self.indexes[i] == self.indexes[i - 1]:
                 raise RunError(

@@ -64,13 +64,7 @@ class Round(NamedTuple):
     @property
     def cost_usd(self) -> float:
         """Dollars, as far as they are known."""
-        return sum(turn_cost(turn) for turn in self.turns.values())
-
-
-def turn_cost(turn: Turn) -> float:
-    """Dollars of a turn's attempts, as far as they are known."""
-    costs = [attempt.cost_usd for attempt in turn.attempts]
-    return math.fsum(cost for cost in costs if cost is not None)
+        return math.fsum(turn.cost_usd for turn in self.turns.values())
 
 
 def now_utc() -> str:
@@ -88,11 +82,10 @@ def round_line(
         "condition": condition.name,
         "replicate": replicate,
         "round_index": played.t,
-        "agent_a": condition.agent_a.label,
-        "agent_b": condition.agent_b.label,
     }
-    for seat in SEATS:
-        move = played.moves[seat]
+    for seat, agent in condition.agents.items():
+        record[seat] = agent.label
+    for seat, move in played.moves.items():
         record[f"{seat}_action"] = move.action
         record[f"{seat}_payoff"] = move.payoff
         record[f"{seat}_cum_payoff"] = move.total

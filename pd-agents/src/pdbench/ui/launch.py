@@ -24,7 +24,9 @@ def command(run_dir: Path, port: int) -> list[str]:
 def launch(run_dir: Path, port: int, show: bool) -> None:
     """Replace this process by the viewer; with `show`, print the command instead."""
     if not (run_dir / ROUNDS).exists():
-        raise RunError(f"{run_dir}: no {ROUNDS}; name a folder that `pdbench run` wrote")
+        raise RunError(
+            f"{run_dir}: no {ROUNDS}; name a folder that `pdbench run` wrote"
+        )
     line = command(run_dir, port)
     if show:
         print(shlex.join(line))

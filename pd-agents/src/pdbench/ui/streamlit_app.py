@@ -1,6 +1,5 @@
 """The viewer: `streamlit run streamlit_app.py -- RUN_DIR`, or `pdbench ui RUN_DIR`. Read-only."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from pdbench.config.schema import Metrics
 from pdbench.core.types import SEATS, SIMULATED, PdbenchError
 from pdbench.report import condition_table, number, percent
 from pdbench.storage.aggregate import Row, RunData, match_row, read_run
-from pdbench.storage.manifest import MANIFEST
 from pdbench.storage.rounds import ROUNDS, MatchRounds, numbered_lines
 
 WINDOW = 200  # rounds that the timeline shows at once
@@ -41,13 +39,12 @@ def load_records(
 
 
 def stamp_of(run_dir: Path) -> str:
-    """Changes whenever the run's files do."""
-    stamps = []
-    for name in (ROUNDS, MANIFEST):
-        path = run_dir / name
-        if path.exists():
-            stamps.append((path.stat().st_mtime_ns, path.stat().st_size))
-    return json.dumps(stamps)
+    """Changes whenever a round is added."""
+    path = run_dir / ROUNDS
+    if not path.exists():
+        return "none"
+    stat = path.stat()
+    return f"{stat.st_mtime_ns} {stat.st_size}"
 
 
 def main() -> None:
@@ -102,9 +99,13 @@ def show_match(run: RunData, match: MatchRounds, records: list[dict]) -> None:
     if match.simulated:
         st.warning(f"{SIMULATED}: answered by the mock provider, not by a model.")
     if match.status == "incomplete":
-        st.warning("Incomplete: a model gave no valid answer, so the match ended there.")
+        st.warning(
+            "Incomplete: a model gave no valid answer, so the match ended there."
+        )
     if match.status == "partial":
-        st.warning("Partial: still being played, or interrupted, or rounds are missing.")
+        st.warning(
+            "Partial: still being played, or interrupted, or rounds are missing."
+        )
     row = match_row(run, match, Metrics(collapse=run.metrics.collapse))
     show_metrics(row)
     played = [record for record in records if record["agent_a_payoff"] is not None]

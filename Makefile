@@ -23,6 +23,9 @@ CALL_FLAGS = $(if $(BASE_URL),--base-url $(BASE_URL)) $(if $(MODELS),--models $(
 # pd-agents has an environment of its own, made by uv, and wants Python 3.12 or newer.
 UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python3) \
 	$(shell command -v python3.14 || command -v python3.13 || command -v python3.12))
+ifeq ($(filter pd,$(MAKECMDGOALS))$(UV_PYTHON),pd)
+$(error pd-agents needs Python 3.12 or newer; install it or name one: make pd UV_PYTHON=/path/to/python3.12)
+endif
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
@@ -67,7 +70,7 @@ urrp: $(NEED)  ## URRP v1.1: collect trials into urrp_runs.jsonl, then analyse t
 urrp-example:  ## analyse 230 real trials of SmolLM2-135M, the committed example
 	@$(PYTHON) urrp_analyze.py results/examples/urrp-smollm2/urrp_runs.jsonl
 
-pd: .venv-uv/ready  ## the iterated prisoner's dilemma: default experiment and its report
+pd: .venv-uv/ready  ## the iterated prisoner's dilemma: default experiment and its table
 	@$(UV) run pdbench run configs/experiment.yaml
 	@$(UV) run pdbench report data/runs/default
 	@echo "these files lie below pd-agents/; pd-agents/README.md tells the rest"

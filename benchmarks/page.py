@@ -43,16 +43,12 @@ PARTS = {
         "says how many times as fast ours is. R times itself, without its start.",
     ),
     "urrp.py": ("URRP", "From start to exit."),
-    "bench.py": ("Iterated prisoner's dilemma", "Best of three, on one core."),
-    "hostile.py": (
-        "Iterated prisoner's dilemma against servers that answer as none should",
-        "A process for each answer; it plays one round with one call.",
+    "bench.py": (
+        "Iterated prisoner's dilemma",
+        "Each command as a process of its own.",
     ),
 }
-NEIGHBOUR = (
-    "bench.py",
-    "hostile.py",
-)  # of pd-agents, which has an environment of its own
+NEIGHBOUR = ("bench.py",)  # of pd-agents, which has an environment of its own
 
 
 def command(name: str) -> tuple[list[str], Path]:

@@ -249,7 +249,7 @@ def _played(outcome) -> Said:
         played = "every match was played before, nothing to do"
     lines = [
         f"run {manifest.run_id} is {manifest.status}: {played};"
-        f" {manifest.matches.total} matches and {manifest.rounds:,} rounds in all"
+        f" {manifest.matches['total']} matches and {manifest.rounds:,} rounds in all"
     ]
     if manifest.spent_usd:
         lines.append(f"spent {manifest.spent_usd:.4f} dollars")
@@ -265,7 +265,7 @@ def _incomplete(outcome) -> RunError | None:
     endings = outcome.manifest.incomplete_matches
     if not endings:
         return None
-    total = outcome.manifest.matches.total
+    total = outcome.manifest.matches["total"]
     first = ", ".join(f"{key} {value}" for key, value in endings[0].items())
     return RunError(
         f"{outcome.run_dir / 'rounds.jsonl'}: {len(endings)} of {total} matches ended"

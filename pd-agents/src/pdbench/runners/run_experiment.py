@@ -15,7 +15,6 @@ from pdbench.runners.match import Match, play
 from pdbench.runners.registry import check_policies, check_ready
 from pdbench.storage.aggregate import AGGREGATES, read_run, write_aggregates
 from pdbench.storage.manifest import (
-    Counts,
     Manifest,
     locked,
     open_manifest,
@@ -211,11 +210,11 @@ def _finish(run_dir: Path, manifest: Manifest) -> None:
     run = read_run(run_dir)
     incomplete = [match for match in run.matches if match.status == "incomplete"]
     manifest.incomplete_matches = [_ending(match) for match in incomplete]
-    manifest.matches = Counts(
-        total=len(run.matches),
-        complete=sum(match.status == "complete" for match in run.matches),
-        incomplete=len(incomplete),
-    )
+    manifest.matches = {
+        "total": len(run.matches),
+        "complete": sum(match.status == "complete" for match in run.matches),
+        "incomplete": len(incomplete),
+    }
     manifest.rounds = sum(match.rounds for match in run.matches)
     manifest.model_calls = sum(_calls(match) for match in run.matches)
     write_aggregates(run)

@@ -50,14 +50,6 @@ class Snapshot(Loose):
     conditions: dict[str, ConditionShape]
 
 
-class Counts(Loose):
-    """Matches by how they ended."""
-
-    total: int
-    complete: int
-    incomplete: int
-
-
 class Manifest(Loose):
     """A run. `status` is running, interrupted, complete, or incomplete where a match is."""
 
@@ -66,7 +58,7 @@ class Manifest(Loose):
     seed: int
     replicates: int
     simulated_conditions: list[str] = Field(default_factory=list)
-    matches: Counts | None = None
+    matches: dict[str, int] = Field(default_factory=dict)  # total, complete, incomplete
     incomplete_matches: list[dict] = Field(default_factory=list)
     rounds: int | None = None
     model_calls: int | None = None

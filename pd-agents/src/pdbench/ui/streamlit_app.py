@@ -63,15 +63,14 @@ def show(run_dir: Path) -> None:
     """The table of all conditions, or one match of one of them."""
     stamp = stamp_of(run_dir)
     run, table = load(str(run_dir), stamp)
-    st.title(f"Iterated prisoner's dilemma: {run.name}")
-    if run.manifest:
-        st.write(f"Status: {run.manifest.status}, seed {run.manifest.seed}")
+    st.header(f"Iterated prisoner's dilemma: {run.name}")
     for warning in run.warnings:
         st.warning(warning)
     names = list(dict.fromkeys(match.condition for match in run.matches))
     left, right = st.columns([3, 1])
     condition = left.selectbox("Condition", [ALL, *names], key="condition")
     if condition == ALL:
+        right.metric("Status", run.manifest.status if run.manifest else "unknown")
         show_all(table)
         return
     matches = [match for match in run.matches if match.condition == condition]
@@ -84,10 +83,7 @@ def show(run_dir: Path) -> None:
 
 def show_all(table: list[dict[str, str]]) -> None:
     """Every condition in one table."""
-    st.header("All conditions")
-    st.write(
-        "Means over complete matches. Choose a condition above to see its matches."
-    )
+    st.write("Means over complete matches; choose a condition to see its matches.")
     st.table(pd.DataFrame(table).set_index("condition"))
     if any(SIMULATED in row["condition"] for row in table):
         st.write(f"{SIMULATED}: the mock provider answered, not a model.")
@@ -95,7 +91,7 @@ def show_all(table: list[dict[str, str]]) -> None:
 
 def show_match(run: RunData, match: MatchRounds, records: list[dict]) -> None:
     """Headline metrics, actions by round, points so far, and what models were asked."""
-    st.header(f"{match.condition}, replicate {match.replicate}")
+    st.subheader(f"{match.condition}, replicate {match.replicate}")
     if match.simulated:
         st.warning(f"{SIMULATED}: answered by the mock provider, not by a model.")
     if match.status == "incomplete":

@@ -27,7 +27,6 @@ from pdbench.core.types import (
 
 app = typer.Typer(
     help="Iterated prisoner's dilemma between language models and classic policies.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -267,9 +266,12 @@ def _incomplete(outcome) -> RunError | None:
         return None
     total = outcome.manifest.matches["total"]
     first = ", ".join(f"{key} {value}" for key, value in endings[0].items())
+    hint = ""
+    if endings[0].get("problem") == "empty":
+        hint = " (a model that thinks may need a higher decoding.max_tokens, or null)"
     return RunError(
         f"{outcome.run_dir / 'rounds.jsonl'}: {len(endings)} of {total} matches ended"
-        f" incomplete, where an agent gave no C or D; the first: {first}. What it said"
+        f" incomplete, where an agent gave no C or D; the first: {first}{hint}. What it said"
         " stands in raw_responses and in the viewer"
     )
 
@@ -314,8 +316,7 @@ def _conclude() -> Said:
         return Said(error=Interrupted("interrupted"))
     except Exception as error:
         if hasattr(error, "format_message"):  # the command line's own errors
-            words = error.format_message().strip()
-            usage = words.splitlines()[0] if words else "give a command"
+            usage = error.format_message().rstrip(".")
             return Said(error=ConfigError(f"{usage}; see pdbench --help"))
         say(hide(traceback.format_exc()))
         name = type(error).__name__

@@ -16,6 +16,7 @@ from conftest import CONFIGS, pair, rounds_of
 
 EXAMPLE = "configs/experiment.yaml"
 RUN_DIR = Path("data/runs/default")
+KILLED = Path(__file__).parents[1] / "killed.py"
 FIELDS = {
     "run_id", "condition", "replicate", "round_index",
     "agent_a_action", "agent_b_action", "agent_a_payoff", "agent_b_payoff",
@@ -258,12 +259,12 @@ def test_a_run_cut_off_at_any_byte_is_completed(experiment, pdbench, kept):
 
 def test_kill_9_at_three_moments_loses_nothing(experiment, pdbench):
     settings = {"replicates": 4, "output_dir": "killed"}
-    long = {"type": "fixed", "n": 600}
+    long = {"type": "fixed", "n": 300}
     path = experiment(*CONDITIONS, run=settings, horizon=long)
     command = [sys.executable, "-m", "pdbench.cli", "run", str(path)]
     rounds = Path("killed/rounds.jsonl")
     killed = 0
-    for size in (1, 900_000, 2_000_000):
+    for size in (1, 400_000, 1_000_000):
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         while process.poll() is None and not grown(rounds, size):
             time.sleep(0.01)
@@ -276,6 +277,24 @@ def test_kill_9_at_three_moments_loses_nothing(experiment, pdbench):
     assert rounds_of(Path("killed")) == rounds_of(Path("whole"))
     written = [Path(d, "aggregates.parquet").read_bytes() for d in ("killed", "whole")]
     assert written[0] == written[1]
+
+
+def test_a_kill_at_any_write_loses_nothing(experiment, pdbench):
+    """Three writes of manifest and aggregates, and four of rounds."""
+    conditions = [pair("x", {"strategy": "coin"}, "GTFT"), pair("y", "TFT", "ALLD")]
+    found = []
+    for number in range(8):
+        out = {"output_dir": f"out/{number}"}
+        path = experiment(*conditions, run=out, horizon={"type": "fixed", "n": 2})
+        command = [sys.executable, str(KILLED), str(number), "run", str(path)]
+        done = subprocess.run(command, capture_output=True, check=False)
+        assert done.returncode == (9 if number < 7 else 0)
+        assert pdbench("run", path)[0] == 0
+        run_dir = Path("out", str(number))
+        parquet = (run_dir / "aggregates.parquet").read_bytes()
+        found.append((rounds_of(run_dir), parquet))
+        assert pdbench("aggregate", run_dir, "--check")[0] == 0
+    assert found == [found[-1]] * 8
 
 
 def grown(path: Path, size: int) -> bool:

@@ -231,6 +231,8 @@ def numbered_lines(path: Path, warnings: list[str]) -> Iterator[tuple[int, dict]
         ) from None
     with file:
         for number, line in enumerate(file, 1):
+            if line.isspace():
+                continue
             whole = line.endswith(b"\n")
             try:
                 record = json.loads(line)

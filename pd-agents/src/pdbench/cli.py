@@ -143,7 +143,7 @@ def aggregate(
 
     data = read_run(run_dir)
     file = run_dir / AGGREGATES
-    facts = {"file": str(file), "warnings": data.warnings}
+    facts: dict[str, object] = {"file": str(file), "warnings": data.warnings}
     if not check:
         _warn(data.warnings)
         facts["rows"] = write_aggregates(data)

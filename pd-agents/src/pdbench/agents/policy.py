@@ -7,6 +7,7 @@ GTFT: Nowak, Sigmund, Nature 355, 1992. WSLS (Pavlov): Nowak, Sigmund, Nature 36
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 from pdbench.core.transcript import Observation
 from pdbench.core.types import Action, C, D
@@ -27,6 +28,10 @@ class PolicyAgent:
     def reset(self, seed: int | None = None) -> None:
         """Start a new match; only GTFT draws from `seed`."""
         self.random = Random(seed)
+
+    def act(self, obs: Observation) -> Action:
+        """Each policy says how."""
+        raise NotImplementedError
 
 
 class AllC(PolicyAgent):
@@ -107,7 +112,7 @@ POLICIES: dict[str, type[PolicyAgent]] = {
 class OwnPolicy:
     """A class of the user's, made to look like an agent; its answers are checked."""
 
-    def __init__(self, kind: Callable[[], object]) -> None:
+    def __init__(self, kind: Callable[[], Any]) -> None:
         self._player = kind()
 
     def reset(self, seed: int | None = None) -> None:

@@ -59,7 +59,8 @@ def placeholders(text: str, allowed: set[str], where: str) -> set[str]:
     except (ValueError, IndexError, AttributeError) as error:
         hint = "write {{ and }} for braces that are meant as such"
         raise ConfigError(f"{where}: malformed placeholder: {error}; {hint}") from None
-    return {name for _, name, _, _ in Formatter().parse(text)}
+    names = [name for _, name, _, _ in Formatter().parse(text)]
+    return {name for name in names if name}
 
 
 def static_values(
@@ -78,8 +79,8 @@ def static_values(
 def _payoff_text(game: Game, seat: Seat) -> str:
     """The payoff table from one seat, a line an outcome."""
     lines = []
-    for (mine, theirs), points in seat_table(game.payoffs.matrix(), seat).items():
-        own, other = points
+    for pair, (own, other) in seat_table(game.payoffs.matrix(), seat).items():
+        mine, theirs = list(pair)
         lines.append(
             f"- You play {mine}, the other player plays {theirs}:"
             f" you get {own:g}, the other player gets {other:g}."
@@ -124,7 +125,7 @@ def tidy(text: str) -> str:
     return "\n".join(lines)
 
 
-def correction(prompt: str, problem: str, attempt: int, instruction: str) -> str:
+def correction(prompt: str, problem: str | None, attempt: int, instruction: str) -> str:
     """The round's prompt again, with a brief correction after an invalid answer."""
     why = f"Your answer number {attempt} could not be read ({problem})."
     return f"{prompt}\n\n{why} {instruction}"

@@ -24,7 +24,10 @@ from pdbench.config.schema import (
 from pdbench.core.payoff import dilemma_problems
 from pdbench.core.types import SEATS, ConfigError, Seat
 
-KINDS = {"policy": PolicySpec, "llm": LLMSpec}
+KINDS: dict[str, type[PolicySpec] | type[LLMSpec]] = {
+    "policy": PolicySpec,
+    "llm": LLMSpec,
+}
 PATHS = ("system_prompt", "round_prompt", "personas_dir")
 MAY_CHANGE = {  # between a run's start and its resumption: none of it decides what is played
     "provider": {
@@ -56,7 +59,7 @@ class LoadedAgent:
         data = self.spec.model_dump(exclude=MAY_CHANGE) | {"label": self.label}
         if self.prompts:
             data["prompting"]["texts"] = self.prompts._asdict()
-        if self.code is not None:
+        if isinstance(self.spec, PolicySpec) and self.code is not None:
             data["policy"] = Path(self.spec.policy).name
             data["code_sha256"] = hashlib.sha256(self.code.encode()).hexdigest()
         return data

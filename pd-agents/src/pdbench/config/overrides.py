@@ -2,8 +2,6 @@
 
 import copy
 import difflib
-import types
-from typing import get_args
 
 from pydantic import BaseModel
 
@@ -14,20 +12,12 @@ def leaves(model: type[BaseModel], prefix: str = "") -> list[str]:
     """The dotted keys that can be overridden in `model`."""
     found = []
     for name, field in model.model_fields.items():
-        section = _section(field.annotation)
-        if section:
-            found += leaves(section, f"{prefix}{name}.")
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            found += leaves(kind, f"{prefix}{name}.")
         else:
             found.append(prefix + name)
     return found
-
-
-def _section(kind: object) -> type[BaseModel] | None:
-    """The model that a field holds, or None where it holds a value."""
-    for each in get_args(kind) if isinstance(kind, types.UnionType) else [kind]:
-        if isinstance(each, type) and issubclass(each, BaseModel):
-            return each
-    return None
 
 
 def flatten(

@@ -96,7 +96,7 @@ class Collapse(Strict):
 class Metrics(Strict):
     """Which metrics to compute."""
 
-    names: Annotated[list[Literal[tuple(METRICS)]], Field(min_length=1)] = list(METRICS)
+    names: Annotated[list[Literal[tuple(METRICS)]], Field(min_length=1)] = list(METRICS)  # type: ignore[valid-type]
     collapse: Collapse = Collapse()
 
 

@@ -1,19 +1,11 @@
-"""How long a match lasts."""
+"""How long a match lasts. A horizon is the configuration's: its type, n and stop_prob."""
 
 from collections.abc import Iterator
 from random import Random
-from typing import Protocol
+from typing import Any
 
 
-class Horizon(Protocol):
-    """What is needed of a horizon's configuration."""
-
-    type: str
-    n: int | None
-    stop_prob: float | None
-
-
-def rounds(horizon: Horizon, rng: Random) -> Iterator[tuple[int, bool]]:
+def rounds(horizon: Any, rng: Random) -> Iterator[tuple[int, bool]]:
     """Yield (round index, is it the last one).
 
     `fixed` gives exactly n rounds. `geometric` draws once after each round and stops with
@@ -30,7 +22,7 @@ def rounds(horizon: Horizon, rng: Random) -> Iterator[tuple[int, bool]]:
         t += 1
 
 
-def length(horizon: Horizon, rng: Random) -> int:
+def length(horizon: Any, rng: Random) -> int:
     """The number of rounds that `rounds` will yield."""
     if horizon.type == "fixed":
         return horizon.n

@@ -14,7 +14,7 @@ def cooperation_rate(actions: str) -> float | None:
     return actions.count("C") / len(actions)
 
 
-def cooperation_over_time(a: str, b: str) -> list[float]:
+def cooperation_over_time(a: str, b: str) -> list[float | None]:
     """Share of C among the two actions of each round: 0, 0.5 or 1."""
     return [cooperation_rate(x + y) for x, y in zip(a, b, strict=True)]
 
@@ -69,7 +69,7 @@ class Played(NamedTuple):
     threshold: float
 
 
-Columns = dict[str, float | int | list[float] | None]
+Columns = dict[str, float | int | list[float | None] | None]
 
 
 def _both(name: str, of_a: float | None, of_b: float | None) -> Columns:
@@ -134,7 +134,7 @@ def mean(values: Iterable[float | None]) -> float | None:
     return sum(there) / len(there) if there else None
 
 
-def mean_over_time(series: Sequence[list[float]]) -> list[float]:
+def mean_over_time(series: Sequence[list[float | None]]) -> list[float | None]:
     """Round by round, the mean over the matches that reached that round."""
     longest = max(map(len, series), default=0)
     means = []

@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-Action = Literal["C", "D"]
+Action = (
+    str  # "C" or "D": what a model, a file or a policy of one's own says is checked
+)
 C: Action = "C"
 D: Action = "D"
 

@@ -6,7 +6,7 @@ optional package: it is imported when the first client is made, never before.
 
 import os
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pdbench.config.schema import Provider
 from pdbench.core.logging import hide, keep_secret
@@ -91,7 +91,7 @@ class LiteLLMProvider:
         max_tokens: int | None,
     ) -> str:
         """One chat completion; a provider's content filter counts as a refusal in its words."""
-        request = dict(self._fixed)
+        request: dict[str, Any] = dict(self._fixed)
         request["messages"] = [
             {"role": "system", "content": system},
             {"role": "user", "content": prompt},
@@ -111,7 +111,7 @@ class LiteLLMProvider:
         self.cost_usd = self._cost(getattr(reply, "usage", None), system + prompt, text)
         return text
 
-    def _cost(self, usage: object, asked: str, said: str) -> float | None:
+    def _cost(self, usage: Any, asked: str, said: str) -> float | None:
         """Dollars of a call: by the price and the tokens reported, or as billed, if that is more.
 
         A server that reports no tokens is taken to count every character as one.
@@ -119,10 +119,9 @@ class LiteLLMProvider:
         billed = getattr(usage, "cost", None)
         if self._price is None:
             return billed
-        prompt = getattr(usage, "prompt_tokens", None)
-        answer = getattr(usage, "completion_tokens", None)
-        if not prompt:
-            prompt, answer = len(asked), len(said)
+        prompt, answer = len(asked), len(said)
+        if getattr(usage, "prompt_tokens", None):
+            prompt, answer = usage.prompt_tokens, usage.completion_tokens
         listed = prompt * self._price.prompt + answer * self._price.answer
         return listed if billed is None else max(listed, billed)
 
@@ -141,7 +140,7 @@ class LiteLLMProvider:
         )
 
 
-def _text(message: object) -> str:
+def _text(message: Any) -> str:
     """What the model said: its answer, or the words of its refusal; "" where there is neither."""
     if message.content:
         return message.content

@@ -89,7 +89,7 @@ class Table:
         except (InvalidAnswer, PdbenchError):
             raise
         except Exception as error:
-            if loaded.code is None:
+            if isinstance(loaded.spec, LLMSpec) or loaded.code is None:
                 raise
             raise RunError(own_trouble(loaded.spec.policy, error)) from None
 

@@ -16,7 +16,7 @@ from pdbench.config.schema import OWN_POLICY, LLMSpec, PolicySpec, Provider
 from pdbench.core.payoff import DEFAULT_MATRIX, reward
 from pdbench.core.rng import derive_seed
 from pdbench.core.transcript import Transcript
-from pdbench.core.types import ConfigError, Seat
+from pdbench.core.types import Action, ConfigError, Seat
 from pdbench.providers import litellm
 from pdbench.providers.mock import MockProvider
 
@@ -26,8 +26,10 @@ TRIAL_ROUNDS = 50
 def build_agent(condition: Condition, seat: Seat, seed: int, charge: Callable) -> Agent:
     """The agent of one seat of a match seeded with `seed`; `charge` hears of a call's dollars."""
     loaded = condition.agents[seat]
+    agent: Agent
     if isinstance(loaded.spec, LLMSpec):
         spec = loaded.spec
+        assert loaded.prompts
         provider = _provider(spec, derive_seed(seed, "mock", seat))
         agent = LLMAgent(
             spec,
@@ -65,6 +67,8 @@ def own_class(policy: str) -> Callable[[], object]:
     file, _, name = policy.rpartition(":")
     path = Path(file)
     spec = importlib.util.spec_from_file_location(f"own_policy_{path.stem}", path)
+    assert spec
+    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -105,7 +109,7 @@ def _check_own(spec: PolicySpec, where: str) -> None:
         )
 
 
-def _trial(spec: PolicySpec) -> list[str]:
+def _trial(spec: PolicySpec) -> list[Action]:
     agent = OwnPolicy(own_class(spec.policy))
     agent.reset(1)
     opponent, transcript = Random(1), Transcript()

@@ -229,6 +229,7 @@ def _calls(match: MatchRounds) -> int:
 def _ending(match: MatchRounds) -> dict:
     """Where and how an incomplete match ended."""
     line = match.invalid
+    assert line
     ending = {
         "condition": match.condition,
         "replicate": match.replicate,

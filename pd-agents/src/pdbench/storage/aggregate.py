@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,7 +36,7 @@ OF_ALL = (
     "cost_usd",
 )
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def match_row(run: RunData, match: MatchRounds, metrics: Metrics) -> Row:
     if run.manifest:
         shape = run.manifest.config.conditions.get(match.condition)
     simulated = match.simulated
-    if simulated is None and shape:
+    if simulated is None and run.manifest:
         simulated = match.condition in run.manifest.simulated_conditions
     row: Row = {
         "level": "replicate",

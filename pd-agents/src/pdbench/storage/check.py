@@ -42,7 +42,8 @@ def _of_match(match: MatchRounds, manifest: Manifest | None) -> Iterator[str]:
             yield f"{match.name}: the manifest knows no such condition"
     for t in match.missing[:MOST_SAID]:
         yield f"{match.name}: round_index {t} is missing"
-    if shape:
+    matrix: Matrix
+    if manifest and shape:
         yield from _of_length(match, manifest)
         matrix = shape.game.payoffs.matrix()
     else:

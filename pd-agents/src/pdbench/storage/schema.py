@@ -22,7 +22,7 @@ import json
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pdbench.agents.base import Turn
 from pdbench.config.load import Condition
@@ -104,9 +104,10 @@ def round_line(
 
 def _asked(run: RunSettings, played: Round) -> dict[str, object]:
     """The fields of a round that asked models."""
-    keep, name = sha256, "prompt_hashes"
+    keep: Callable[[str], str] = sha256
+    name = "prompt_hashes"
     if run.store_prompts:
-        keep, name = str, "prompts"
+        keep, name = str, "prompts"  # type: ignore[assignment]
     attempts, raw, system, first = {}, dict.fromkeys(SEATS), {}, {}
     for seat, turn in played.turns.items():
         attempts[seat] = _attempts(turn, keep, name)
@@ -157,7 +158,7 @@ def _is_action(value: object) -> bool:
     return value in ("C", "D", None)
 
 
-def _is_points(value: object) -> bool:
+def _is_points(value: Any) -> bool:
     return value is None or (type(value) in (int, float) and math.isfinite(value))
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pdbench.config.schema import Metrics
-from pdbench.core.types import SEATS, SIMULATED, PdbenchError
+from pdbench.core.types import SEATS, SIMULATED, PdbenchError, Seat
 from pdbench.report import condition_table, number, percent
 from pdbench.storage.aggregate import Row, RunData, match_row, read_run
 from pdbench.storage.rounds import ROUNDS, MatchRounds, numbered_lines
@@ -111,7 +111,7 @@ def show_match(run: RunData, match: MatchRounds, records: list[dict]) -> None:
         show_answers(records)
 
 
-def seat_names(row: Row) -> dict[str, str]:
+def seat_names(row: Row) -> dict[Seat, str]:
     """A and B tell an agent from itself."""
     names = {}
     for seat in SEATS:
@@ -142,7 +142,7 @@ def show_metrics(row: Row) -> None:
     st.table(pd.DataFrame(table))
 
 
-def show_charts(records: list[dict], names: dict[str, str]) -> None:
+def show_charts(records: list[dict], names: dict[Seat, str]) -> None:
     """Actions by round, and points so far."""
     st.subheader("Actions by round")
     first = 0
@@ -156,7 +156,7 @@ def show_charts(records: list[dict], names: dict[str, str]) -> None:
     st.altair_chart(points_chart(thinned), width="stretch")
 
 
-def frame(records: list[dict], names: dict[str, str]) -> pd.DataFrame:
+def frame(records: list[dict], names: dict[Seat, str]) -> pd.DataFrame:
     """One row a round and agent."""
     rows = []
     for record in records:
@@ -215,7 +215,8 @@ def show_answers(records: list[dict]) -> None:
 
 def show_turn(record: dict, seat: str, attempts: list[dict]) -> None:
     """One model's attempts in one round."""
-    prompts = record.get("prompts", record.get("prompt_hashes"))
+    kind = "prompts" if "prompts" in record else "prompt_hashes"
+    prompts = record[kind]
     raw = record.get("raw_responses", {}).get(seat)
     with st.expander("System prompt"):
         st.code(prompts["system"][seat], language=None, wrap_lines=True)

@@ -89,7 +89,7 @@ def validate(config_path: ConfigPath, json: Json = False) -> Said:
         "rounds": rounds,
         "conditions": [each.name for each in experiment.conditions],
         "notes": notes,
-        "simulated": any(each.simulated for each in experiment.conditions),
+        "simulated": experiment.simulated,
     }
     return Said(facts, "\n".join(lines))
 
@@ -115,13 +115,7 @@ def run(
         say(f"note: {note}")
     if dry_run:
         return _planned(experiment, replicates)
-    try:
-        outcome = run_experiment(experiment, replicates, jobs)
-    except KeyboardInterrupt:
-        raise Interrupted(
-            "interrupted; whole rounds are kept, the same command resumes"
-        ) from None
-    return _played(outcome)
+    return _played(run_experiment(experiment, replicates, jobs))
 
 
 @app.command()
@@ -208,12 +202,11 @@ def _planned(experiment, replicates: int | None) -> Said:
     most = sum(match.model_calls()[1] for match in matches)
     facts = {
         "dry_run": True,
-        "run_id": experiment.run.run_id,
         "run_dir": str(experiment.run_dir),
         "matches": len(matches),
         "rounds": rounds,
         "model_calls": [fewest, most],
-        "simulated": any(each.simulated for each in experiment.conditions),
+        "simulated": experiment.simulated,
     }
     text = (
         f"{len(matches)} matches, {rounds:,} rounds, {fewest:,} to {most:,} calls to models"
@@ -313,7 +306,8 @@ def _conclude() -> Said:
         where = error.filename if error.filename else "output"
         return Said(error=RunError(f"{where}: {error.strerror}"))
     except (KeyboardInterrupt, typer.Abort):
-        return Said(error=Interrupted("interrupted"))
+        how = "interrupted; whole rounds are kept, the same command resumes"
+        return Said(error=Interrupted(how))
     except Exception as error:
         if hasattr(error, "format_message"):  # the command line's own errors
             usage = error.format_message().rstrip(".")

@@ -34,6 +34,17 @@ def collapse_text(row: Row) -> str:
     return f"{number(row['time_to_collapse'], '.1f')}, {count} of {complete}"
 
 
+def unread_text(row: Row) -> str:
+    """Share of a model's answers that could not be read, of both agents."""
+    shares = []
+    for seat in SEATS:
+        calls, share = row[f"model_calls_{seat}"], None
+        if calls:
+            share = row[f"invalid_answers_{seat}"] / calls
+        shares.append(percent(share))
+    return " / ".join(shares)
+
+
 def condition_table(run: RunData) -> list[dict[str, str]]:
     """One row of texts a condition, whichever metrics were chosen for aggregates.parquet."""
     rows = rows_of(run, Metrics(collapse=run.metrics.collapse))
@@ -54,6 +65,7 @@ def condition_table(run: RunData) -> list[dict[str, str]]:
             "forgiveness: A / B": both(row, "forgiveness_rate"),
             "gap of A": number(row["exploitability_payoff_gap_agent_a"], "+.1f"),
             "collapse": collapse_text(row),
+            "unread: A / B": unread_text(row),
         })  # fmt: skip
     return table
 
@@ -70,7 +82,8 @@ def markdown(run: RunData) -> str:
         "",
         "Means over complete matches, per agent A and B. Gap: points of the opponent minus own, a"
         " match. Collapse: mean round index at which it begins, and how many matches collapsed"
-        f" ({collapse.k} rounds with at most {collapse.threshold:.0%} C).",
+        f" ({collapse.k} rounds with at most {collapse.threshold:.0%} C). Unread: share of a"
+        " model's answers that were neither C nor D, over all matches.",
     ]
     if any(match.simulated for match in run.matches):
         lines.append(f"{SIMULATED}: the mock provider answered, not a model.")

@@ -46,8 +46,8 @@ def check_prompts(
         )
 
 
-def placeholders(text: str, allowed: set[str], where: str) -> set[str]:
-    """The placeholders used in `text`; a malformed or unknown one is a ConfigError."""
+def placeholders(text: str, allowed: set[str], where: str) -> set[str | None]:
+    """The placeholders used in `text`, and None for its end; a malformed or unknown one is a ConfigError."""
     try:
         text.format(**dict.fromkeys(allowed, ""))
     except KeyError as error:
@@ -59,8 +59,7 @@ def placeholders(text: str, allowed: set[str], where: str) -> set[str]:
     except (ValueError, IndexError, AttributeError) as error:
         hint = "write {{ and }} for braces that are meant as such"
         raise ConfigError(f"{where}: malformed placeholder: {error}; {hint}") from None
-    names = [name for _, name, _, _ in Formatter().parse(text)]
-    return {name for name in names if name}
+    return {name for _, name, _, _ in Formatter().parse(text)}
 
 
 def static_values(

@@ -106,6 +106,11 @@ class Experiment:
         """The run's folder."""
         return Path(self.run.output_dir.replace("{run_id}", self.run.run_id))
 
+    @property
+    def simulated(self) -> bool:
+        """Does the mock provider take part anywhere?"""
+        return any(each.simulated for each in self.conditions)
+
     def snapshot(self) -> dict:
         """What is played and recorded: not where, how often, or for how much at most."""
         beside = {"output_dir", "replicates", "limit_usd"}

@@ -1,8 +1,9 @@
 """All matches of an experiment: plan, play, resume, and leave a complete folder behind."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple
@@ -94,12 +95,9 @@ def run_experiment(
         whole = manifest.finished and (run_dir / AGGREGATES).exists()
         if todo or not whole:
             budget = _budget(experiment, manifest, recorded)
-            _session(
-                run_dir,
-                manifest,
-                budget,
-                lambda: _play(run_dir, todo, recorded, budget, jobs),
-            )
+            with _session(run_dir, manifest, budget):
+                Room(run_dir / ROUNDS, recorded, budget).play(todo, jobs)
+                _finish(run_dir, manifest)
     return Outcome(run_dir, manifest, len(todo))
 
 
@@ -118,26 +116,23 @@ def _budget(
     """Money as earlier sessions left it; calls of a round that was never written are in the manifest."""
     budget = Budget(experiment.run.limit_usd)
     for match in recorded.values():
-        cost = match.cost_usd if match.cost_usd else 0.0
-        budget.spent_usd += cost
-        budget.match.dearest_usd = max(budget.match.dearest_usd, cost)
+        budget.spent_usd += match.cost_usd
+        budget.match.dearest_usd = max(budget.match.dearest_usd, match.cost_usd)
         dearest = max(budget.round.dearest_usd, match.dearest_round_usd)
         budget.round.dearest_usd = dearest
     budget.spent_usd = max(budget.spent_usd, manifest.spent_usd)
     return budget
 
 
-def _session(
-    run_dir: Path, manifest: Manifest, budget: Budget, work: Callable[[], None]
-) -> None:
-    """Work between a manifest that says running and one that says how it ended."""
+@contextmanager
+def _session(run_dir: Path, manifest: Manifest, budget: Budget) -> Iterator[None]:
+    """Between a manifest that says running and one that says how it ended."""
     start = time.monotonic()
     manifest.sessions += 1
     manifest.status = "running"
     write_manifest(run_dir, manifest)
     try:
-        work()
-        _finish(run_dir, manifest)
+        yield
     except BaseException:
         manifest.status = "interrupted"
         raise
@@ -147,62 +142,52 @@ def _session(
         write_manifest(run_dir, manifest)
 
 
-def _play(
-    run_dir: Path,
-    matches: list[Match],
-    recorded: dict[Key, MatchRounds],
-    budget: Budget,
-    jobs: int,
-) -> None:
-    writer = RoundsWriter(run_dir / ROUNDS)
-    progress, stop = Progress(len(matches)), Event()
+class Room:
+    """Where matches are played side by side into one file, until one fails or the user stops."""
 
-    def one(match: Match) -> None:
-        if stop.is_set():
-            return
+    def __init__(
+        self, path: Path, recorded: dict[Key, MatchRounds], budget: Budget
+    ) -> None:
+        self._writer = RoundsWriter(path)
+        self._recorded, self._budget, self._stop = recorded, budget, Event()
+
+    def play(self, matches: list[Match], jobs: int) -> None:
+        """Play all matches, `jobs` at a time; the first error ends the others after their round."""
+        self._progress = Progress(len(matches))
         try:
-            _play_match(match, recorded[match.key], budget, writer, progress, stop)
-        except BaseException:
-            stop.set()
-            raise
+            with ThreadPoolExecutor(jobs) as pool:
+                futures = [pool.submit(self._play_match, match) for match in matches]
+                try:
+                    for future in futures:
+                        future.result()
+                finally:
+                    self._stop.set()
+        finally:
+            self._writer.close()
 
-    try:
-        with ThreadPoolExecutor(jobs) as pool:
-            futures = [pool.submit(one, match) for match in matches]
-            try:
-                for future in futures:
-                    future.result()
-            except BaseException:
-                stop.set()
-                raise
-    finally:
-        writer.close()
+    def _play_match(self, match: Match) -> None:
+        recorded = self._recorded[match.key]
+        try:
+            self._play_rounds(match, recorded)
+        except PdbenchError as error:
+            self._stop.set()
+            raise type(error)(f"{recorded.name}: {error}") from None
 
-
-def _play_match(
-    match: Match,
-    recorded: MatchRounds,
-    budget: Budget,
-    writer: RoundsWriter,
-    progress: Progress,
-    stop: Event,
-) -> None:
-    """Play and write a match's missing rounds, until another match fails or the user stops."""
-    try:
-        budget.open(budget.match)
-        cost = recorded.cost_usd if recorded.cost_usd else 0.0
-        for played in play(match, recorded, budget):
-            writer.write(
-                round_line(match.run, match.condition, match.replicate, played)
-            )
+    def _play_rounds(self, match: Match, recorded: MatchRounds) -> None:
+        """Play and write the rounds that are missing."""
+        if self._stop.is_set():
+            return
+        self._budget.open(self._budget.match)
+        cost = recorded.cost_usd
+        for played in play(match, recorded, self._budget):
+            line = round_line(match.run, match.condition, match.replicate, played)
+            self._writer.write(line)
             cost += played.cost_usd
-            progress.count(rounds=1)
-            if stop.is_set():
+            self._progress.count(rounds=1)
+            if self._stop.is_set():
                 return
-        budget.close(budget.match, cost)
-        progress.count(matches=1)
-    except PdbenchError as error:
-        raise type(error)(f"{recorded.name}: {error}") from None
+        self._budget.close(self._budget.match, cost)
+        self._progress.count(matches=1)
 
 
 def _finish(run_dir: Path, manifest: Manifest) -> None:
@@ -216,14 +201,9 @@ def _finish(run_dir: Path, manifest: Manifest) -> None:
         "incomplete": len(incomplete),
     }
     manifest.rounds = sum(match.rounds for match in run.matches)
-    manifest.model_calls = sum(_calls(match) for match in run.matches)
+    manifest.model_calls = sum(match.calls for match in run.matches)
     write_aggregates(run)
     manifest.status = "incomplete" if incomplete else "complete"
-
-
-def _calls(match: MatchRounds) -> int:
-    calls = [seen.calls for seen in match.seats.values()]
-    return sum(each for each in calls if each is not None)
 
 
 def _ending(match: MatchRounds) -> dict:

@@ -109,8 +109,9 @@ def match_row(run: RunData, match: MatchRounds, metrics: Metrics) -> Row:
     for seat, seen in match.seats.items():
         row[f"total_payoff_{seat}"] = seen.total
         row[f"mean_payoff_{seat}"] = mean(seen.payoffs)
-        row[f"model_calls_{seat}"] = seen.calls
-        row[f"invalid_answers_{seat}"] = seen.invalid_answers
+        asked = seen.calls > 0
+        row[f"model_calls_{seat}"] = seen.calls if asked else None
+        row[f"invalid_answers_{seat}"] = seen.invalid_answers if asked else None
     row["cost_usd"] = match.cost_usd
     collapse = metrics.collapse
     played = Played(a.moves, b.moves, a.total, b.total, collapse.k, collapse.threshold)

@@ -125,7 +125,6 @@ def _environment() -> dict:
             continue
     return {
         "python": platform.python_version(),
-        "implementation": platform.python_implementation(),
         "platform": platform.platform(),
         "packages": packages,
     }

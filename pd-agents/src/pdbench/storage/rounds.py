@@ -62,8 +62,8 @@ class Seen:
     payoffs: array = field(default_factory=lambda: array("d"))
     sums: array = field(default_factory=lambda: array("d"))
     flipped: set[int] = field(default_factory=set)  # round indexes
-    calls: int | None = None  # to a model; None where no line tells of one
-    invalid_answers: int | None = None
+    calls: int = 0  # to a model
+    invalid_answers: int = 0
 
     @property
     def moves(self) -> str:
@@ -93,9 +93,8 @@ class Seen:
 
     def count(self, attempts: list[dict]) -> None:
         """Count a model's answers in one round, and those that could not be read."""
-        unread = [each for each in attempts if each["action"] is None]
-        self.calls = (self.calls or 0) + len(attempts)
-        self.invalid_answers = (self.invalid_answers or 0) + len(unread)
+        self.calls += len(attempts)
+        self.invalid_answers += sum(each["action"] is None for each in attempts)
 
     def reorder(self, order: list[int]) -> None:
         """Bring the rounds into another order."""
@@ -121,7 +120,7 @@ class MatchRounds:
     final: bool | None = None  # None where no line says which round is the last
     invalid: dict | None = None  # the line that ended an incomplete match
     simulated: bool | None = None
-    cost_usd: float | None = None
+    cost_usd: float = 0.0  # as far as known
     dearest_round_usd: float = 0.0
 
     @property
@@ -133,6 +132,11 @@ class MatchRounds:
     def rounds(self) -> int:
         """Valid rounds."""
         return len(self.indexes)
+
+    @property
+    def calls(self) -> int:
+        """To models, of both seats."""
+        return sum(seen.calls for seen in self.seats.values())
 
     @property
     def missing(self) -> list[int]:
@@ -181,10 +185,9 @@ class MatchRounds:
     def _count_calls(self, record: dict) -> None:
         for seat, attempts in record["attempts"].items():
             self.seats[seat].count(attempts)
-        cost = record.get("cost_usd")
-        if cost is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + cost
-            self.dearest_round_usd = max(self.dearest_round_usd, cost)
+        cost = record.get("cost_usd", 0.0)
+        self.cost_usd += cost
+        self.dearest_round_usd = max(self.dearest_round_usd, cost)
 
     def put_in_order(self, path: Path) -> None:
         """Sort by round index; RunError where one stands twice."""

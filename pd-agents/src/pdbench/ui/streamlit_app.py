@@ -147,7 +147,9 @@ def show_charts(records: list[dict], names: dict[Seat, str]) -> None:
     st.subheader("Actions by round")
     first = 0
     if len(records) > WINDOW:
-        first = st.slider("First round shown", 0, len(records) - WINDOW, key="first")
+        first = st.slider(
+            "First round_index shown", 0, len(records) - WINDOW, key="first"
+        )
     shown = frame(records[first : first + WINDOW], names)
     st.altair_chart(action_chart(shown), width="stretch")
     st.subheader("Cumulative payoffs")
@@ -162,7 +164,7 @@ def frame(records: list[dict], names: dict[Seat, str]) -> pd.DataFrame:
     for record in records:
         for seat, name in names.items():
             rows.append({
-                "round": record["round_index"],
+                "round_index": record["round_index"],
                 "agent": name,
                 "action": record[f"{seat}_action"],
                 "points": record[f"{seat}_payoff"],
@@ -178,10 +180,10 @@ def action_chart(data: pd.DataFrame) -> alt.Chart:
         alt.Chart(data, height=140)
         .mark_rect(stroke="white", strokeWidth=0.5)
         .encode(
-            x=alt.X("round:O", axis=alt.Axis(labelOverlap=True, labelAngle=0)),
+            x=alt.X("round_index:O", axis=alt.Axis(labelOverlap=True, labelAngle=0)),
             y=alt.Y("agent:N", title=None),
             color=alt.Color("action:N", scale=colour),
-            tooltip=["round", "agent", "action", "points"],
+            tooltip=["round_index", "agent", "action", "points"],
         )
     )
 
@@ -193,11 +195,11 @@ def points_chart(data: pd.DataFrame) -> alt.Chart:
         alt.Chart(data, height=260)
         .mark_line(point=len(data) < 20)
         .encode(
-            x=alt.X("round:Q", axis=alt.Axis(tickMinStep=1)),
+            x=alt.X("round_index:Q", axis=alt.Axis(tickMinStep=1)),
             y="points so far:Q",
             color=alt.Color("agent:N", scale=colour),
             strokeDash="agent:N",
-            tooltip=["round", "agent", "points so far"],
+            tooltip=["round_index", "agent", "points so far"],
         )
     )
 
@@ -206,7 +208,7 @@ def show_answers(records: list[dict]) -> None:
     """Prompts and raw answers of every attempt in one round; opens on the last, where it ended."""
     st.subheader("Prompts and answers")
     rounds = [record["round_index"] for record in records]
-    chosen = st.selectbox("Round", rounds, index=len(rounds) - 1, key="round")
+    chosen = st.selectbox("round_index", rounds, index=len(rounds) - 1, key="round")
     record = records[rounds.index(chosen)]
     for seat, attempts in record.get("attempts", {}).items():
         st.markdown(f"**Agent {seat[-1].upper()}**")

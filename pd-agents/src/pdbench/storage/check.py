@@ -64,19 +64,14 @@ def _of_length(match: MatchRounds, manifest: Manifest) -> Iterator[str]:
 
 def likely_matrix(match: MatchRounds) -> Matrix:
     """The payoffs that most of a match's rounds have, by the actions; else the default's."""
-    seen = Counter(
-        zip(
-            match.seats["agent_a"].actions,
-            match.seats["agent_b"].actions,
-            match.seats["agent_a"].payoffs,
-            match.seats["agent_b"].payoffs,
-            strict=True,
-        )
-    )
+    a, b = match.seats.values()
+    rounds = zip(a.actions, b.actions, a.payoffs, b.payoffs, strict=True)
+    seen = Counter(rounds)
     fitting, learned = 0, {}
-    for (a, b, *points), count in reversed(seen.most_common()):
-        learned[a + b] = tuple(points)
-        if DEFAULT_MATRIX[a + b] == learned[a + b]:
+    for (action_a, action_b, *points), count in reversed(seen.most_common()):
+        pair = action_a + action_b
+        learned[pair] = tuple(points)
+        if DEFAULT_MATRIX[pair] == learned[pair]:
             fitting += count
     return DEFAULT_MATRIX if 2 * fitting > match.rounds else learned
 

@@ -97,8 +97,13 @@ examples:  ## the SIMULATED studies of results/examples again, with the prompts 
 		--run-id mechanism --runs 6 --lever dist/examples/lever --probes $(PROBES)
 	@$(PYTHON) run_pilot.py --design mirror --provider simulated --out dist/examples --run-id mirror
 	@$(PYTHON) run_pilot.py --design twin --provider simulated --out dist/examples --run-id twin
-	@for name in lever mechanism mirror twin; do rm -rf results/examples/$$name; \
-		mv dist/examples/$$name results/examples/$$name; done
+	@$(PYTHON) run_pilot.py --design mechanism --provider simulated --out dist/examples \
+		--run-id mechanism-missing --runs 3 --models tests/loses.py:loses-three
+	@echo '{"games_per_pair": 2, "randomization": {"history_mode": "off"}}' > dist/examples/config.json
+	@$(PYTHON) run_tournament.py --provider simulated --models sim-correlation --agents 4 --rounds 2 \
+		--config dist/examples/config.json --out dist/examples --run-id history-off
+	@for name in lever mechanism mechanism-missing mirror twin history-off; do \
+		rm -rf results/examples/$$name; mv dist/examples/$$name results/examples/$$name; done
 	@echo '{"games_per_pair": 1}' > dist/examples/config.json
 	@$(PYTHON) run_tournament.py --plan confirmatory --provider simulated --models sim-correlation \
 		--agents 6 --rounds 8 --config dist/examples/config.json --out dist/examples

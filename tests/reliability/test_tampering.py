@@ -326,7 +326,7 @@ ATTACKS = {  # {kind: rows of (what is changed, what is printed)}
         (add("inflight.jsonl"), STRAY),  # of version 0.1
         (add(".trials.csv.7.tmp"), STRAY),
         (add("a\nverified b: pilot.json"), "a verified b"),
-        (add("prereg.json"), "prereg.json: no plan.json"),
+        (add("prereg.json"), "prereg.json: not JSON"),
         (copy("*/", "more"), "more: pilot in a run; move it away"),
         # Lines of a journal whose chain was mended.
         (forged(lambda x: x[:-1]), "manifest.json: "),

@@ -1,7 +1,7 @@
-"""Pure statistics on plain lists. The names below are the public ones.
+"""Statistics that take plain lists and return named tuples; the names below are the public ones.
 
-Randomness enters as a `random.Random` or an int seed. Nothing degenerate comes back as a number:
-the field is None and `why` says so. Bad input raises ValueError.
+Where chance is needed a function takes a `random.Random` or an int seed. A figure that cannot be
+computed is None, and the field `why` says the reason. Bad input raises ValueError.
 """
 
 # ruff: noqa: F401 (imported to be public)

@@ -1,7 +1,8 @@
-"""Agreement between raters: Gwet's AC1, positive agreement.
+"""How far raters agree: Gwet's AC1 and positive agreement.
 
-`ratings` is a list of rows, one an item: the labels it got, one a rater, None where a rater gave
-none. AC1 alone flatters rare labels; positive agreement beside it does not.
+`ratings` is a list of rows, one for each rated item. A row holds one label for each rater, and None
+where a rater gave none. A rare label makes AC1 high whatever the raters say of it; positive
+agreement shows that, so the two are reported together.
 """
 
 from collections import Counter
@@ -13,7 +14,7 @@ from .intervals import wilson_limits
 from .results import Agreement, Estimate, check_level, variance
 
 Rows = Sequence[Sequence[Hashable | None]]
-Labels = Counter[Hashable]  # of one item: label → how many raters gave it
+Labels = Counter[Hashable]  # label → how many raters of one item gave it
 
 SINGLE_RATER = "no row has two ratings"
 SINGLE_LABEL = "every rating is the same"
@@ -26,11 +27,12 @@ MANY_RATERS = "more than two raters: their pairs share causes"
 def gwet_ac1(
     ratings: Rows, level: float = 0.95, labels: Collection[Hashable] | None = None
 ) -> Agreement:
-    """AC1 of two or more raters, rows with missing ratings included (Gwet 2008).
+    """AC1 of two or more raters (Gwet 2008); rows where ratings are missing count too.
 
-    Standard error over rows as in Gwet (2014, ch. 5), t quantile on rows - 1 degrees of freedom.
-    `labels`: the possible labels where some may not occur in the data. Where every row agrees the
-    standard error would be 0; the interval then carries Wilson's over, and `why` says so.
+    The standard error is taken over rows (Gwet 2014, ch. 5), the interval with a t quantile on rows
+    - 1 degrees of freedom. `labels` lists the possible labels, if some of them may not occur in the
+    data. Where every row agrees the standard error would be 0: the interval is then computed from
+    Wilson's for the observed agreement, and `why` says so.
     """
     check_level(level)
     rows = [counts for counts in map(_counts, ratings) if counts]
@@ -61,7 +63,7 @@ def gwet_ac1(
         if counts.total() > 1:
             score += n / len(pairs) * (_agreeing(counts) - chance)
         scores.append(score / (1 - chance))
-    se = sqrt(variance(scores) / n)  # their mean is the value
+    se = sqrt(variance(scores) / n)  # the scores have the mean `value`
     if se < 1e-14:
         return _no_interval(ALL_DISAGREE, value, observed, chance)
     half = t_critical(level, n - 1) * se
@@ -73,10 +75,11 @@ def gwet_ac1(
 def positive_agreement(
     ratings: Rows, positive: Hashable = True, level: float = 0.95
 ) -> Estimate:
-    """2a/(2a + b + c): of all the times `positive` was said, how often the other rater said it too.
+    """2a/(2a + b + c): when one rater gave the label `positive`, how often the other one did too.
 
-    Pairs of raters are pooled (Cicchetti & Feinstein 1990). The interval, for two raters, carries
-    Wilson's interval of a/(a + b + c) over, of which this is a rising function.
+    a counts the pairs of raters that both gave it, b + c those where only one did, over all rows
+    (Cicchetti & Feinstein 1990). For two raters the interval is Wilson's interval of a/(a + b + c),
+    put through the same rising function; for more raters there is none.
     """
     check_level(level)
     rows = [_counts(row) for row in ratings]
@@ -99,7 +102,7 @@ def positive_agreement(
 
 
 def _doubled(share: float) -> float:
-    """2a/(2a + b + c) from a/(a + b + c)."""
+    """Turn a/(a + b + c) into 2a/(2a + b + c)."""
     return 2 * share / (1 + share)
 
 
@@ -108,19 +111,19 @@ def _counts(row: Sequence[Hashable | None]) -> Labels:
 
 
 def _agreeing(counts: Labels) -> float:
-    """Share of the pairs of ratings of a row that agree."""
+    """The share of a row's pairs of ratings that agree."""
     n = counts.total()
     alike = sum(comb(k, 2) for k in counts.values())
     return alike / comb(n, 2)
 
 
 def _mean_share(rows: list[Labels], name: Hashable) -> float:
-    """Of a label among the ratings of a row."""
+    """The share of a row's ratings that are `name`, averaged over the rows."""
     return fsum(counts[name] / counts.total() for counts in rows) / len(rows)
 
 
 def _expected(counts: Labels, shares: Mapping[Hashable, float]) -> float:
-    """How often another rater gives a label of this row, by the shares of all."""
+    """The chance that a random rating from all rows equals a random rating of this row."""
     whole = fsum(times * shares[name] for name, times in counts.items())
     return whole / counts.total()
 
@@ -131,4 +134,5 @@ def _no_interval(
     observed: float | None = None,
     chance: float | None = None,
 ) -> Agreement:
+    """The result without standard error, limits and p; `why` says the reason."""
     return Agreement(value, None, None, None, None, observed, chance, why)

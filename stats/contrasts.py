@@ -1,8 +1,9 @@
-"""Contrasts of cells over what was drawn: the bulletins, and the wordings of their sentences.
+"""The difference between experimental conditions, with an interval over texts: `contrast`; and
+Holm's correction.
 
-Both are samples of what one wants to speak about, so outcomes are averaged inside a unit first,
-and an interval has to cover both. Outcomes lie between 0 and 1.
-What decides over several contrasts stands below.
+A cell is one condition. Prompts were drawn: bulletins (the texts), and wordings of their sentences.
+Both are samples of what one wants to speak about, so outcomes, which lie between 0 and 1, are
+averaged inside a bulletin first, and the interval covers both.
 """
 
 import math
@@ -19,10 +20,10 @@ Unit = Hashable  # a bulletin, or a wording
 Pair = tuple[Unit, Unit]  # bulletin, wording
 Tally = dict[Pair, dict[Cell, Count]]
 Weights = Mapping[Cell, float]
-Blocks = Mapping[Pair, list[Count]]  # the counts of each weighted cell
+Blocks = Mapping[Pair, list[Count]]  # pair → the counts of its weighted cells
 Key = TypeVar("Key", bound=Hashable)  # a pair or a unit
 
-BULLETIN, WORDING = 0, 1  # of a pair
+BULLETIN, WORDING = 0, 1  # places in a Pair
 NO_UNIT = "no bulletin has an outcome in every cell"
 SINGLE_UNIT = "one bulletin only"
 LEAST = 1e-12  # a difference smaller than this is what rounding leaves of 0
@@ -32,10 +33,10 @@ NOTHING = Count(0, 0, 0)
 
 
 def tally(rows: Iterable[tuple[Pair, Cell, float | None]]) -> Tally:
-    """Rows ((bulletin, wording), cell, outcome), counted; None is an outcome that is missing.
+    """Count the outcomes of rows ((bulletin, wording), cell, outcome); None is a missing outcome.
 
-    A sum is a whole number exactly where every outcome is 0 or 1. ValueError for an outcome that
-    is not from 0 to 1.
+    A sum is a whole number exactly where every outcome is 0 or 1. ValueError for an outcome that is
+    not from 0 to 1.
     """
     outcomes: dict[Pair, dict[Cell, list[float | None]]] = {}
     for pair, cell, outcome in rows:
@@ -47,6 +48,7 @@ def tally(rows: Iterable[tuple[Pair, Cell, float | None]]) -> Tally:
 
 
 def _count(outcomes: list[float | None], pair: Pair, cell: Cell) -> Count:
+    """The `Count` of the outcomes of one cell in one block."""
     read = [value for value in outcomes if value is not None]
     kinds = set(read)
     for value in kinds:
@@ -58,8 +60,8 @@ def _count(outcomes: list[float | None], pair: Pair, cell: Cell) -> Count:
 
 
 def counted_against(counts: Tally, weights: Weights) -> Tally:
-    """The weighted cells as if every missing outcome had come out against the contrast (Manski
-    1990)."""
+    """The counts of the weighted cells if every missing outcome had gone against the contrast
+    (Manski 1990): as 1 in a cell of negative weight, as 0 in the others."""
     against: Tally = {pair: {} for pair in counts}
     for pair, cells in counts.items():
         for cell, weight in weights.items():
@@ -75,16 +77,20 @@ def counted_against(counts: Tally, weights: Weights) -> Tally:
 
 
 def contrast(counts: Tally, weights: Weights, level: float = 0.95) -> UnitContrast:
-    """Σ weight × share over the cells, averaged over the bulletins that have an outcome in each.
+    """Σ weight × share over the cells, averaged over the bulletins that have an outcome in each
+    cell.
 
-    Interval: value ± t × se, se² the variance of the mean over bulletins and wordings; where these
-    are crossed its sum over the two, less the noise that both hold (Cameron, Gelbach & Miller
-    2011), with Satterthwaite's (1946) degrees of freedom. Where not, the wider of the two. Each
-    limit reaches at least as far as the joined score intervals of the pooled cells (Newcombe 1998,
-    method 10; for more cells Zou & Donner 2008), and never leaves the possible range.
+    The interval is value ± t × se. se² is the variance of the mean over bulletins and wordings.
+    Where bulletins and wordings are crossed, it is the sum of the two variances less the noise that
+    both hold (Cameron, Gelbach & Miller 2011), with Satterthwaite's (1946) degrees of freedom.
+    Where they are not, the wider of the two intervals is taken. Each limit lies at least as far
+    from the value as the one that the score intervals of the pooled cells give together (Newcombe
+    1998, method 10; for more than two cells Zou & Donner 2008), and never beyond the possible
+    range.
 
-    Missing outcomes stay out of the value and its interval; `bounds` has the limits with each of
-    them set against its side. ValueError for no weights, and for a level not between 0 and 1.
+    Missing outcomes enter neither the value nor its interval; `bounds` has the lower limit with all
+    of them counted against the contrast, and the upper one with all of them counted for it.
+    ValueError for no weights, and for a level not between 0 and 1.
     """
     check_level(level)
     if not weights:
@@ -99,6 +105,7 @@ def contrast(counts: Tally, weights: Weights, level: float = 0.95) -> UnitContra
 
 
 def _missing(counts: Tally, weights: Weights) -> bool:
+    """Whether a weighted cell has a missing outcome."""
     for cells in counts.values():
         for cell in weights:
             if cell in cells and cells[cell].missing:
@@ -107,7 +114,7 @@ def _missing(counts: Tally, weights: Weights) -> bool:
 
 
 def _of_what_was_read(counts: Tally, weights: Weights, level: float) -> UnitContrast:
-    """The contrast of the outcomes that are there."""
+    """The contrast of the outcomes that are not missing."""
     blocks = {}
     for pair, cells in counts.items():
         blocks[pair] = [cells.get(cell, NOTHING) for cell in weights]
@@ -153,7 +160,8 @@ def _of_what_was_read(counts: Tally, weights: Weights, level: float) -> UnitCont
 
 
 def _totals(blocks: Blocks, part: int) -> dict[Unit, list[Count]]:
-    """The counts of each bulletin, or wording."""
+    """The counts of each bulletin summed over its wordings (`part` BULLETIN), or the other way
+    round."""
     groups: dict[Unit, list[list[Count]]] = {}
     for pair, cells in blocks.items():
         groups.setdefault(pair[part], []).append(cells)
@@ -164,12 +172,13 @@ def _totals(blocks: Blocks, part: int) -> dict[Unit, list[Count]]:
 
 
 def _total(counts: Sequence[Count]) -> Count:
+    """The sum of several counts, field by field."""
     k, n, missing = zip(*counts, strict=True)
     return Count(math.fsum(k), sum(n), sum(missing))
 
 
 def _values(blocks: Mapping[Key, list[Count]], weights: Weights) -> dict[Key, float]:
-    """The contrast in each unit that has a readable outcome in every cell."""
+    """Σ weight × share of each unit that has an outcome in every cell; other units are left out."""
     values: dict[Key, float] = {}
     for unit, cells in blocks.items():
         if all(count.n for count in cells):
@@ -187,8 +196,8 @@ def _rounded(value: float) -> float:
 
 
 class Spread(NamedTuple):
-    """Half the width of an interval, and where it comes from; `df` is None where nothing varies
-    between crossed units."""
+    """Half the width of an interval, its standard error and degrees of freedom, and the `rule` that
+    it follows. `df` is None where no value differs between crossed units."""
 
     half: float
     se: float
@@ -203,7 +212,7 @@ def _over_units(
     weights: Weights,
     level: float,
 ) -> Spread:
-    """Over bulletins; over wordings too, where a bulletin has more than one of them."""
+    """The interval over bulletins; over wordings too, where a bulletin was read in several of them."""
     bulletins = _over(by_bulletin.values(), "bulletins", level)
     if not 2 <= len(by_wording) < len(used):
         return bulletins
@@ -215,10 +224,12 @@ def _over_units(
 
 
 def _over(values: Collection[float], rule: str, level: float) -> Spread:
+    """The interval whose standard error is that of the mean of independent `values`."""
     return _spread(_variance(values), len(values) - 1, rule, level)
 
 
 def _spread(variance: float, df: float | None, rule: str, level: float) -> Spread:
+    """The `Spread` that a variance of the mean gives; its half is 0 where the variance is."""
     se = _rounded(math.sqrt(variance))
     half = 0.0
     if se:
@@ -227,7 +238,7 @@ def _spread(variance: float, df: float | None, rule: str, level: float) -> Sprea
 
 
 def _variance(values: Collection[float]) -> float:
-    """The variance of the mean of at least two units."""
+    """The variance of the mean of at least two values."""
     n = len(values)
     centre = math.fsum(values) / n
     return math.fsum([(value - centre) ** 2 for value in values]) / (n - 1) / n
@@ -257,7 +268,7 @@ def _crossed(by_block: Mapping[Pair, float], level: float) -> Spread | None:
 
 
 def _groups(by_block: Mapping[Pair, float], part: int) -> list[list[int]]:
-    """The numbers of the blocks of each bulletin, or wording."""
+    """The numbers of the blocks of each bulletin (`part` BULLETIN), or of each wording."""
     groups: dict[Unit, list[int]] = {}
     for number, pair in enumerate(by_block):
         groups.setdefault(pair[part], []).append(number)
@@ -265,11 +276,13 @@ def _groups(by_block: Mapping[Pair, float], part: int) -> list[list[int]]:
 
 
 def _mean_at(rows: list[int], values: list[float]) -> float:
+    """The mean of `values` at these places."""
     return math.fsum([values[row] for row in rows]) / len(rows)
 
 
 def _residuals(values: list[float], groups: list[list[int]]) -> list[float]:
-    """Least-squares residuals on all groups: their means are subtracted in turn."""
+    """What least squares on all groups leaves of the values: the means of the groups are subtracted
+    in turn until they no longer move."""
     left, moved = list(values), math.inf
     while moved > CONVERGED:
         moved = 0.0
@@ -291,7 +304,7 @@ def _limits(
     units: list[list[Count]],
     level: float,
 ) -> tuple[float, float, str]:
-    """The limits, and the rule that set the lower."""
+    """The lower and the upper limit, and the name of the rule that set the lower one."""
     below, above = _pooled(weights, units, normal_quantile((1 + level) / 2))
     least = math.fsum([weight for weight in weights.values() if weight < 0])
     most = math.fsum([weight for weight in weights.values() if weight > 0])
@@ -303,7 +316,7 @@ def _limits(
 def _pooled(
     weights: Weights, units: list[list[Count]], z: float
 ) -> tuple[float, float]:
-    """How far below and above the value limits lie if every decision were drawn by itself."""
+    """How far below and above the value the limits would lie if every decision were independent."""
     below, above = [], []
     columns = zip(*units, strict=True)
     for weight, counts in zip(weights.values(), columns, strict=True):
@@ -320,7 +333,8 @@ def _pooled(
 def _limit(
     value: float, side: int, spread: Spread, pooled: float, extreme: float
 ) -> tuple[float, str]:
-    """One limit, and its rule. `extreme`: what no value can lie beyond on that side."""
+    """The limit on one side (-1 below, 1 above), and the rule that set it. No value can lie beyond
+    `extreme`."""
     reach, rule = spread.half, spread.rule
     if pooled > reach:
         reach, rule = pooled, "pooled"
@@ -334,7 +348,8 @@ def _limit(
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p-values in the given order (Holm 1979). None, no test, stays None, uncounted."""
+    """Holm's (1979) adjusted p-values, in the given order. None, where a test was not possible,
+    stays None and does not count as a test."""
     for p in p_values:
         if p is not None:
             check_proportion(p, "p_values")

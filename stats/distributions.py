@@ -1,7 +1,8 @@
-"""Distributions: normal, Student's t, noncentral t, beta, binomial, hypergeometric.
+"""Probabilities and quantiles of the normal, Student's t, noncentral t, beta, chi-squared, binomial
+and hypergeometric distributions.
 
-Continuous ones rest on `math.erfc` and an incomplete beta function; discrete ones are whole lists
-of probabilities, built from the mode outwards so that no logarithm of a factorial is needed.
+Continuous ones rest on `math.erfc` and the incomplete beta function. Discrete ones are lists of all
+probabilities, built from the mode outwards, so that no logarithm of a factorial is needed.
 """
 
 from collections import defaultdict
@@ -38,7 +39,7 @@ def normal_cdf(z: float) -> float:
 
 
 def critical(level: float) -> float:
-    """The two-sided normal quantile: 1.96 for level .95."""
+    """How many standard errors a normal interval reaches to each side: 1.96 for level .95."""
     return -normal_quantile((1 - level) / 2)
 
 
@@ -46,7 +47,7 @@ def critical(level: float) -> float:
 
 
 def log_beta(a: float, b: float) -> float:
-    """ln B(a, b); by Stirling's formula where large logarithms would cancel."""
+    """ln B(a, b). Stirling's formula is used where logarithms of large numbers would cancel."""
     a, b = min(a, b), max(a, b)
     whole = a + b
     if b < 10:
@@ -58,9 +59,9 @@ def log_beta(a: float, b: float) -> float:
 
 
 def _beyond_stirling(x: float) -> float:
-    """ln Γ(x) less Stirling's (x - 1/2)·ln x - x + ln √2π.
+    """How much ln Γ(x) exceeds Stirling's (x - 1/2)·ln x - x + ln √2π.
 
-    A series from 10 on: 1/12x - 1/360x³ + … (Abramowitz & Stegun 1964, 6.1.41).
+    From x = 10 on by the series 1/12x - 1/360x³ + … (Abramowitz & Stegun 1964, 6.1.41).
     """
     if x < 10:
         stirling = (x - 0.5) * log(x) - x
@@ -72,33 +73,34 @@ def _beyond_stirling(x: float) -> float:
 
 
 def beta_cdf(x: float, a: float, b: float, y: float | None = None) -> float:
-    """Regularised incomplete beta function I_x(a, b); `y` is 1 - x where it is known better."""
+    """The regularised incomplete beta function I_x(a, b). Pass `y` = 1 - x where it is known more
+    exactly than 1 - x would give it."""
     if y is None:
         y = 1 - x
     if x <= 0 or y <= 0:
         return float(x > 0)
-    # From about the mean on the fraction converges fast on the other side.
+    # Above about the mean the fraction converges faster for 1 - I_y(b, a).
     if x * (a + b + 2) >= a + 1:
         return 1 - _lower_beta(y, x, b, a)
     return _lower_beta(x, y, a, b)
 
 
 def _lower_beta(x: float, y: float, a: float, b: float) -> float:
-    """I_x(a, b) = x^a·y^b / (a·B(a, b)) · a continued fraction."""
+    """I_x(a, b) as x^a·y^b / (a·B(a, b)) times a continued fraction."""
     power = a * _log(x, y) + b * _log(y, x)
     front = exp(power - log_beta(a, b)) / a
     return front * _beta_fraction(x, a, b)
 
 
 def _log(x: float, rest: float) -> float:
-    """ln x, from `rest` = 1 - x where that is the smaller: it has more digits."""
+    """ln x, computed from `rest` = 1 - x where rest is the smaller and so the more exact."""
     if x < 0.5:
         return log(x)
     return log1p(-rest)
 
 
 def _beta_fraction(x: float, a: float, b: float) -> float:
-    """1/(1 + d₁/(1 + d₂/(1 + …))) of DLMF 8.17.22, by Lentz's method."""
+    """The continued fraction 1/(1 + d₁/(1 + d₂/(1 + …))) of DLMF 8.17.22, by Lentz's method."""
     c, d, value = inf, 1.0, 1.0
     for k in range(1, 200_000):
         term = _beta_term(k, x, a, b)
@@ -111,6 +113,7 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
 
 
 def _beta_term(k: int, x: float, a: float, b: float) -> float:
+    """The term d_k of the continued fraction."""
     m = k // 2
     above = m * (b - m)
     if k % 2:
@@ -138,9 +141,10 @@ def t_two_sided(t: float, df: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(p: float, df: float) -> float:
-    """t with P(T <= t) = p.
+    """The t for which P(T <= t) = p.
 
-    Newton's method on ln P(T > t) over ln t, which is concave, so that it converges from any start.
+    Newton's method solves for ln t in ln P(T > t), which is concave, so it converges from any
+    start.
     """
     tail = min(p, 1 - p)
     t = -normal_quantile(tail)
@@ -154,20 +158,20 @@ def t_quantile(p: float, df: float) -> float:
         slope = t * exp(-fall - scale)
         step = log(beyond / tail) * beyond / slope
         t += t * expm1(step)
-        if abs(step) < 1e-9:  # the next would be its square
+        if abs(step) < 1e-9:  # the next step would be about 1e-18
             break
     return copysign(t, p - 0.5)
 
 
 def t_critical(level: float, df: float) -> float:
-    """The two-sided quantile of Student's t: 2.57 for level .95 and 5 degrees of freedom."""
+    """How many standard errors a t interval reaches to each side: 2.57 for level .95 and df 5."""
     return t_quantile((1 + level) / 2, df)
 
 
 def chi2_sf(x: float, df: int) -> float:
     """P(X > x) for chi-squared with a whole number of degrees of freedom.
 
-    Finite sums (Abramowitz & Stegun 1964, 26.4.4 and 26.4.5).
+    It is a finite sum (Abramowitz & Stegun 1964, 26.4.4 and 26.4.5).
     """
     if x <= 0:
         return 1.0
@@ -187,20 +191,23 @@ def chi2_sf(x: float, df: int) -> float:
 # --- noncentral t ---
 
 
-@lru_cache(maxsize=64)  # both ends of an interval ask for the same curve
+@lru_cache(maxsize=64)  # both ends of an interval need the same curve
 def noncentral_t_curve(t: float, df: float) -> Callable[[float], float]:
-    """The noncentral t CDF at a fixed `t` as a function of the noncentrality.
+    """A function that maps a noncentrality to P(T <= t) of the noncentral t, for this `t` and `df`.
 
-    P(T <= t) is the mean of Φ(t·U - shift) over U = chi_df / sqrt(df). In x = log U the density is
-    smooth and falls off at both ends, so the trapezoid rule with n points is off by exp(-cn): the
-    width below is chosen for an error under 1e-13.
+    P(T <= t) is the mean of Φ(t·U - noncentrality) over U = chi_df / sqrt(df). It is an integral
+    over x = ln U, where the density is smooth and falls off at both ends. There the error of the
+    trapezoid rule shrinks exponentially as its points come closer.
     """
+    # The SD of x is about 1/root. Within three of them t·U rises by `steepest` at most.
     root = sqrt(2 * df)
     steepest = t * (1 + 3 / root)
+    # The integrand changes over 1/hypot(steepest, root): 0.6 of that, and never more than
+    # 0.1, keeps the error of the trapezoid rule below 1e-13.
     width = min(0.1, 0.6 / hypot(steepest, root))
     points = [0.0, *_until_negligible(width, df), *_until_negligible(-width, df)]
     weights = [exp(_log_chi_density(x, df)) for x in points]
-    scale = 2 * fsum(weights)
+    scale = 2 * fsum(weights)  # erfc(z / √2) is 2·Φ(-z)
     chances = [weight / scale for weight in weights]
     centres = [t * exp(x) / ROOT_2 for x in points]
 
@@ -213,21 +220,22 @@ def noncentral_t_curve(t: float, df: float) -> Callable[[float], float]:
 
 
 def _log_chi_density(x: float, df: float) -> float:
-    """Of x = ln(chi_df / sqrt(df)), up to a constant; 0 at its peak."""
+    """The log density of x = ln(chi_df / sqrt(df)) at `x`, less its value at the peak, x = 0."""
     return df * (x - expm1(2 * x) / 2)
 
 
 def _until_negligible(width: float, df: float) -> list[float]:
+    """The multiples of `width`, from the first on, where the density is above e^-36 of its peak."""
     points = []
     x = width
-    while _log_chi_density(x, df) > -36:
+    while _log_chi_density(x, df) > -36:  # e^-36 is the last digit of a float
         points.append(x)
         x += width
     return points
 
 
 def noncentrality(t: float, df: float, p: float) -> float:
-    """The noncentrality under which P(T <= t) = p."""
+    """The noncentrality for which P(T <= t) = p."""
     cdf = noncentral_t_curve(t, df)
     spread = hypot(1, t / sqrt(2 * df))
     low = high = t - normal_quantile(p) * spread
@@ -242,7 +250,7 @@ def noncentrality(t: float, df: float, p: float) -> float:
 
 
 def _from_ratios(ratios: list[float]) -> list[float]:
-    """Probabilities whose neighbours stand in these falling ratios p[i+1] / p[i]."""
+    """Probabilities that sum to 1, given the ratios p[i+1] / p[i] of neighbours, which must fall."""
     mode = sum(ratio >= 1 for ratio in ratios)
     below = list(accumulate(reversed(ratios[:mode]), truediv, initial=1.0))
     above = accumulate(ratios[mode:], mul, initial=1.0)
@@ -252,7 +260,7 @@ def _from_ratios(ratios: list[float]) -> list[float]:
 
 
 def binomial_pmf(n: int, p: float) -> list[float]:
-    """P(K = k) for k = 0 … n."""
+    """The list of P(K = k) for k = 0 … n."""
     if p in (0, 1):
         certain = [0.0] * (n + 1)
         certain[int(n * p)] = 1.0
@@ -262,7 +270,11 @@ def binomial_pmf(n: int, p: float) -> list[float]:
 
 
 def hypergeometric_pmf(marked: int, drawn: int, total: int) -> tuple[int, list[float]]:
-    """Of `drawn` from `total` without replacement, how many are marked: lowest count, P's."""
+    """The distribution of how many marked items a sample has: its lowest count, and the
+    probabilities of this and every higher count.
+
+    `drawn` items are taken without replacement from `total`, of which `marked` are marked.
+    """
     low = max(0, drawn + marked - total)
     unmarked = total - marked - drawn
     ratios = []
@@ -273,7 +285,7 @@ def hypergeometric_pmf(marked: int, drawn: int, total: int) -> tuple[int, list[f
 
 
 def convolve(a: list[float], b: list[float]) -> list[float]:
-    """Probabilities of the sum of two independent counts."""
+    """The probabilities of the sum of two independent counts; index i of a list is P(count = i)."""
     short, long = sorted((a, b), key=len)
     out = [0.0] * (len(a) + len(b) - 1)
     for i, weight in enumerate(short):
@@ -283,7 +295,7 @@ def convolve(a: list[float], b: list[float]) -> list[float]:
 
 
 def self_convolve(pmf: list[float], times: int) -> list[float]:
-    """Probabilities of the sum of `times` independent counts of one distribution."""
+    """The probabilities of the sum of `times` independent counts, each distributed as `pmf`."""
     if times == 1:
         return pmf
     half = self_convolve(pmf, times // 2)
@@ -294,7 +306,8 @@ def self_convolve(pmf: list[float], times: int) -> list[float]:
 
 
 def add_pmfs(a: Mapping[int, float], b: Mapping[int, float]) -> dict[int, float]:
-    """The distribution of the sum of two independent numbers; each is a value → its weight."""
+    """The distribution of the sum of two independent numbers; each is a map of value to
+    probability, or to a number of ways."""
     out: dict[int, float] = defaultdict(int)
     for value, weight in a.items():
         for other, times in b.items():
@@ -306,10 +319,11 @@ def add_pmfs(a: Mapping[int, float], b: Mapping[int, float]) -> dict[int, float]
 
 
 def root_of(f: Callable[[float], float], a: float, b: float) -> float:
-    """The root of `f` between `a` and `b`, where it changes sign, to the last digits.
+    """The x between `a` and `b` where `f` is 0, to the last digits; `f` must change sign between
+    them.
 
-    Chandrupatla (1997): inverse quadratic interpolation where it is safe, else bisection. `a` is
-    the newest point, [a, b] holds the root, and `c` is the point before.
+    Chandrupatla (1997): inverse quadratic interpolation where it is safe, else bisection. In the
+    loop `a` is the newest point, the root lies between `a` and `b`, and `c` is the point before.
     """
     fa, fb = f(a), f(b)
     if fa == 0:
@@ -338,7 +352,7 @@ def root_of(f: Callable[[float], float], a: float, b: float) -> float:
 def _interpolated(
     a: float, b: float, c: float, fa: float, fb: float, fc: float
 ) -> float:
-    """How far the way from a to b the next point lies."""
+    """Where to look next, as a share of the way from a to b; 0.5 where interpolation is not safe."""
     along = (a - b) / (c - b)
     height = (fa - fb) / (fc - fb)
     if height**2 >= along or (1 - height) ** 2 >= 1 - along:

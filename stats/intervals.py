@@ -1,6 +1,6 @@
-"""Intervals and exact tests of proportions; differences of means, and effect sizes.
+"""Intervals and exact tests for proportions, and for differences of means with their effect sizes.
 
-None of them is a Wald interval: 0/n and n/n get honest widths.
+None is a Wald interval (value ± 1.96 se), which would have no width at 0/n and n/n.
 """
 
 from bisect import bisect_left, bisect_right
@@ -40,7 +40,7 @@ EMPTY_GROUP = "a group is empty"
 
 
 def wilson_interval(k: int, n: int, level: float = 0.95) -> Interval:
-    """Score interval for a proportion, k successes of n (Wilson 1927)."""
+    """Wilson's (1927) score interval for a proportion of k successes in n; None where n = 0."""
     check_count(k, n)
     z = critical(check_level(level))
     if n == 0:
@@ -49,7 +49,8 @@ def wilson_interval(k: int, n: int, level: float = 0.95) -> Interval:
 
 
 def wilson_limits(k: float, n: int, z: float) -> tuple[float, float]:
-    """The same unchecked, `z` the normal quantile and `k` any number from 0 to n > 0."""
+    """`wilson_interval` without checks: `z` is the normal quantile, `k` any number from 0 to n, and
+    n > 0."""
     square = z * z
     weight = n + square
     centre = (k + square / 2) / weight
@@ -64,7 +65,7 @@ def wilson_limits(k: float, n: int, z: float) -> tuple[float, float]:
 
 
 def share(k: int, n: int, level: float = 0.95) -> Share:
-    """k of n as a share with its Wilson interval; None where n = 0."""
+    """k/n with its Wilson interval; value and limits are None where n = 0."""
     interval = wilson_interval(k, n, level)
     value = None
     if n:
@@ -75,7 +76,7 @@ def share(k: int, n: int, level: float = 0.95) -> Share:
 def newcombe_difference(
     k1: int, n1: int, k2: int, n2: int, level: float = 0.95
 ) -> Estimate:
-    """k1/n1 - k2/n2 by joining two Wilson intervals (Newcombe 1998, method 10)."""
+    """k1/n1 - k2/n2, with an interval made of two Wilson intervals (Newcombe 1998, method 10)."""
     _check_pair(k1, n1, k2, n2)
     z = critical(check_level(level))
     if 0 in (n1, n2):
@@ -94,7 +95,7 @@ def score_difference(
 ) -> Estimate:
     """k1/n1 - k2/n2 with the score interval of Miettinen & Nurminen (1985).
 
-    The differences that the score test with variance factor N/(N - 1) does not reject.
+    It holds the differences that the score test, with variance factor N/(N - 1), does not reject.
     """
     _check_pair(k1, n1, k2, n2)
     z = critical(check_level(level))
@@ -106,7 +107,7 @@ def score_difference(
         allowed = z * z * _score_variance(k1, n1, k2, n2, delta)
         return (value - delta) ** 2 - allowed
 
-    # At the estimate itself the excess is 0 where both groups are all alike: step off that root.
+    # Where all outcomes of both groups are alike, the estimate itself is a root: step off it.
     low, high = -1.0, 1.0
     if value > -1:
         low = root_of(excess, -1.0, value - 1e-12)
@@ -116,7 +117,7 @@ def score_difference(
 
 
 def _score_variance(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
-    """Of the difference, if it were `delta`."""
+    """The variance of the observed difference if the true one were `delta`."""
     p2 = _restricted(k1, n1, k2, n2, delta)
     p1 = min(1.0, max(0.0, p2 + delta))
     apart = p1 * (1 - p1) / n1
@@ -126,9 +127,10 @@ def _score_variance(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
 
 
 def _restricted(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
-    """The likeliest p2 where p1 = p2 + delta: the middle root of a cubic, by cosines.
+    """The maximum-likelihood p2 under p1 = p2 + delta: the middle root of a cubic, by cosines.
 
-    Coefficients as in Farrington & Manning (1990). One Newton step mends what acos loses.
+    Coefficients as in Farrington & Manning (1990). A Newton step restores the digits that acos
+    loses.
     """
     a, k = n1 + n2, k1 + k2
     b = (a + n2) * delta - a - k
@@ -156,9 +158,10 @@ def _check_pair(k1: int, n1: int, k2: int, n2: int) -> None:
 
 
 def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:
-    """Two-sided p of a 2×2 table: all tables with its margins at most as likely (Fisher 1935).
+    """Fisher's (1935) exact test: the two-sided p of two groups, k1 of n1 and k2 of n2.
 
-    Likelihoods within 1e-7 of each other count as equal, as in R. None where a group is empty.
+    p sums the probabilities of all tables with the same margins that are at most as likely as this
+    one. Likelihoods within 1e-7 of each other count as equal, as in R. None where a group is empty.
     """
     _check_pair(k1, n1, k2, n2)
     if 0 in (n1, n2):
@@ -168,7 +171,7 @@ def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:
 
 
 def binomial_test(k: int, n: int, p: float = 0.5) -> float | None:
-    """Two-sided exact p of k successes in n trials (Clopper & Pearson 1934; as R's binom.test).
+    """The two-sided exact p of k successes in n trials (Clopper & Pearson 1934; as R's binom.test).
 
     None where n = 0.
     """
@@ -180,6 +183,7 @@ def binomial_test(k: int, n: int, p: float = 0.5) -> float | None:
 
 
 def _as_unlikely(pmf: list[float], index: int) -> float:
+    """The total probability of the counts that are at most as likely as the one at `index`."""
     limit = pmf[index] * (1 + 1e-7)
     return min(1.0, fsum(p for p in pmf if p <= limit))
 
@@ -187,7 +191,7 @@ def _as_unlikely(pmf: list[float], index: int) -> float:
 # --- effect sizes, and means --------------------------------------------------------------------
 
 SAME_WITHIN = "every value is the same within each group"
-# Beyond, the noncentral t needs millions of points, and nobody needs it.
+# Above this the noncentral t would need millions of points.
 MOST_DEVIATIONS = 100
 FAR_APART = f"the means lie more than {MOST_DEVIATIONS} standard deviations apart"
 
@@ -214,7 +218,8 @@ def welch_t_test(x: Sequence[float], y: Sequence[float], level: float = 0.95) ->
 
 
 def t_interval(values: Sequence[float], level: float = 0.95) -> TTest:
-    """Student's test of a mean against 0, with its interval: paired differences, one a unit."""
+    """Student's test of whether a mean is 0, with its interval; for paired differences, one per
+    unit."""
     values = numbers(values, "values")
     check_level(level)
     if not values:
@@ -233,6 +238,7 @@ def _no_test(difference: float | None, why: str) -> TTest:
 
 
 def _t_test(difference: float, se: float, df: float, level: float) -> TTest:
+    """The test of a difference with standard error `se` and `df` degrees of freedom."""
     t = difference / se
     half = t_critical(level, df) * se
     low, high = difference - half, difference + half
@@ -240,7 +246,7 @@ def _t_test(difference: float, se: float, df: float, level: float) -> TTest:
 
 
 def _no_deviation(x: list[float], y: list[float]) -> str | None:
-    """Why no standard deviation within the groups can be had, or None where it can."""
+    """Why there is no standard deviation within the groups, in words, or None where there is one."""
     why = too_few((x, y))
     if why is None and constant(x) and constant(y):
         return SAME_WITHIN
@@ -248,9 +254,10 @@ def _no_deviation(x: list[float], y: list[float]) -> str | None:
 
 
 def cohens_d(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Estimate:
-    """Difference of means over the pooled standard deviation (Cohen 1988).
+    """The difference of means over the pooled standard deviation (Cohen 1988).
 
-    The interval inverts the noncentral t distribution (Steiger & Fouladi 1997).
+    The limits are the d for which the observed t is just as extreme as `level` allows, by the
+    noncentral t distribution (Steiger & Fouladi 1997).
     """
     x, y = numbers(x, "x"), numbers(y, "y")
     tail = (1 - check_level(level)) / 2
@@ -274,9 +281,10 @@ def cliffs_delta(
 ) -> Estimate:
     """P(X > Y) - P(X < Y), from -1 to 1 (Cliff 1993).
 
-    Interval: consistent variance (Cliff 1996) and the asymmetric limits of Feng & Cliff (2004)
-    with a t quantile on m + n - 2 degrees of freedom. Where the groups do not overlap, δ counts as
-    δ(mn - 1)/(mn) in both, and the far limit is ±1.
+    The interval has Cliff's (1996) consistent variance and the asymmetric limits of Feng & Cliff
+    (2004), with a t quantile on m + n - 2 degrees of freedom. Where the groups do not overlap, δ =
+    ±1 would give no width: then δ(mn - 1)/(mn) replaces it in both formulas, and the far limit is
+    ±1.
     """
     x, y = numbers(x, "x"), numbers(y, "y")
     check_level(level)
@@ -310,7 +318,10 @@ def cliffs_delta(
 
 
 class Dominance(NamedTuple):
-    """Of scores, one a value: how many of the other group lie below it, less how many above."""
+    """Sum and sum of squares of the scores of one group's values, and the number of ties.
+
+    A value's score is how many of the other group's values lie below it, less how many lie above.
+    """
 
     total: int
     squares: int
@@ -318,6 +329,7 @@ class Dominance(NamedTuple):
 
 
 def _dominance(x: Sequence[float], y: Sequence[float]) -> Dominance:
+    """The `Dominance` of `x` over `y`."""
     order = sorted(y)
     total = squared = ties = 0
     for value, times in Counter(x).items():
@@ -330,11 +342,13 @@ def _dominance(x: Sequence[float], y: Sequence[float]) -> Dominance:
 
 
 def _scatter(squares: int, total: int, n: int) -> float:
-    """Squared deviations of n whole numbers from their mean: one division, so nothing cancels."""
+    """The squared deviations of n whole numbers from their mean, summed, from their sum of squares
+    and their sum. There is one division only, so that no digits cancel."""
     return (n * squares - total * total) / n
 
 
 def _feng_cliff(delta: float, half: float) -> tuple[float, float]:
+    """Feng & Cliff's (2004) limits around `delta`; `half` is the quantile times the standard error."""
     rest, square = 1 - delta * delta, half * half
     centre = delta * rest
     root = half * sqrt(rest * rest + square)

@@ -35,27 +35,27 @@ from operator import add, le, mul, sub, truediv
 from typing import NamedTuple
 
 Vector = Sequence[float]
-# Row i: {column: value} from the diagonal on; what lacks is 0.
+# A symmetric matrix. Row i is {column: value} from the diagonal on; an absent element is 0.
 Upper = list[dict[int, float]]
 
 STEPS = 100
-CLOSE = 1e-7  # the longest step that modes still take
-START_SD, LEAST_START_SD = 0.5, 0.1
-# The border of a search, in place of 0: there the slope in a variance is lost.
+CLOSE = 1e-7  # modes are found once a step is shorter than this
+START_SD, LEAST_START_SD = 0.5, 0.1  # where SDs start, and the least they may there
+# The least SD of a search, not 0: at 0 the slope in a variance cannot be computed.
 LEAST_SD = 1e-5
-DECREMENT = 1e-10  # what the last step of the search may still promise
+DECREMENT = 1e-10  # a search ends when a step promises less log-likelihood
 MOST_STEPS = 300
-LONGEST = 10.0  # what one step may change of a linear predictor, or of an SD
+LONGEST = 10.0  # the most by which a step may change a linear predictor or an SD
 SINGULAR = 1e-4  # the SD at which lme4 calls a fit singular
-WIDTH = 1e-4  # of a difference, in standard errors
-WIDEST = 1e-3  # and in a predictor or an SD
-TINY = 1e-9
-FREE = 1e-7  # an SD whose removal costs no more log-likelihood is 0
-IDLE = 1e-4  # and is tried where it seems to cost no more than this
+WIDTH = 1e-4  # of a difference of gradients, in standard errors of its parameter
+WIDEST = 1e-3  # the most that it may change a linear predictor or an SD
+TINY = 1e-9  # keeps degrees of freedom off 0
+FREE = 1e-7  # an SD is set to 0 where that costs no more log-likelihood
+IDLE = 1e-4  # and that is tried where the curvature says it costs no more than this
 
 
 class Patterns(NamedTuple):
-    """Rows alike in every covariate: `k` of their `n` outcomes are 1."""
+    """The different covariate rows `x`; of the `n[i]` outcomes at x[i], `k[i]` are 1."""
 
     x: list[tuple[float, ...]]
     k: Vector
@@ -63,7 +63,8 @@ class Patterns(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Binomial log-likelihood at linear predictors, and its slope and curvature in each of them."""
+    """The binomial log-likelihood at some linear predictors, and for each predictor the chance of a
+    1, the slope (`residuals`) and minus the curvature (`weights`) of the log-likelihood."""
 
     log_likelihood: float
     chances: list[float]
@@ -72,7 +73,11 @@ class Curve(NamedTuple):
 
 
 def curve(predictors: Vector, k: Vector, n: Vector) -> Curve:
-    """A chance is (1 + tanh(η/2))/2; a term of the log-likelihood k·η - n·ln(1 + e^η)."""
+    """The `Curve` at linear predictors η, where `k` of `n` outcomes are 1.
+
+    The chance 1/(1 + e^-η) is computed as (1 + tanh(η/2))/2, which cannot overflow. The
+    log-likelihood is the sum of k·η - n·ln(1 + e^η).
+    """
     rises = [log1p(exp(-abs(eta))) + max(eta, 0.0) for eta in predictors]
     log_likelihood = fsum(map(mul, k, predictors)) - fsum(map(mul, n, rises))
     chances = [(1 + tanh(eta / 2)) / 2 for eta in predictors]
@@ -83,7 +88,7 @@ def curve(predictors: Vector, k: Vector, n: Vector) -> Curve:
 
 
 def cross_products(x: Sequence[Vector], weights: Vector) -> Upper:
-    """Xᵀ·W·X, no element left out."""
+    """Xᵀ·W·X from its diagonal on, where W has `weights` on its diagonal; zeros are stored too."""
     width = len(x[0])
     rows = [dict.fromkeys(range(i, width), 0.0) for i in range(width)]
     for values, weight in zip(x, weights, strict=True):
@@ -95,7 +100,7 @@ def cross_products(x: Sequence[Vector], weights: Vector) -> Upper:
 
 
 def combine(x: Sequence[Vector], weights: Vector) -> list[float]:
-    """Xᵀ·w."""
+    """Xᵀ·w: the sum of the rows of `x`, each times its weight."""
     total = [0.0] * len(x[0])
     for values, weight in zip(x, weights, strict=True):
         total = plus(total, values, weight)
@@ -103,7 +108,7 @@ def combine(x: Sequence[Vector], weights: Vector) -> list[float]:
 
 
 class Optimum(NamedTuple):
-    """`errors`: standard errors of beta."""
+    """Where a search ended: β, the SDs `sigma`, the log-likelihood, and the standard errors of β."""
 
     beta: list[float]
     sigma: list[float]
@@ -113,11 +118,11 @@ class Optimum(NamedTuple):
 
 
 def fit_fixed(patterns: Patterns, firth: bool = False) -> Optimum:
-    """Newton's method from 0; standard errors from Fisher's information.
+    """Fit β by Newton's method from 0, with standard errors from Fisher's information.
 
-    `firth`: maximum of the likelihood times the root of the information's determinant (Firth 1993),
-    finite under separation too. The score is Xᵀ(y - p + h(1/2 - p)), h the leverages (Heinze &
-    Schemper 2002); the log-likelihood is the penalised one.
+    With `firth` the likelihood is multiplied by the root of the information's determinant (Firth
+    1993), so that its maximum is finite under separation too. The score is then Xᵀ(y - p + h(1/2 -
+    p)), with h the leverages (Heinze & Schemper 2002), and the log-likelihood is the penalised one.
     """
     x = patterns.x
     beta = step = [0.0] * len(x[0])
@@ -147,10 +152,12 @@ def fit_fixed(patterns: Patterns, firth: bool = False) -> Optimum:
 
 
 def _roots(covariance: list[dict[int, float]]) -> list[float]:
+    """The standard errors: the roots of the diagonal."""
     return [sqrt(row[i]) for i, row in enumerate(covariance)]
 
 
 def _penalised(x: Sequence[Vector], at: Curve, factors: Upper) -> list[float]:
+    """The residuals of Firth's score, y - p + h(1/2 - p), where h is a leverage."""
     residuals = []
     parts = zip(x, at.residuals, at.weights, at.chances, strict=True)
     for row, residual, weight, p in parts:
@@ -163,12 +170,13 @@ def _penalised(x: Sequence[Vector], at: Curve, factors: Upper) -> list[float]:
 
 
 def separating_direction(patterns: Patterns) -> list[float] | None:
-    """Coefficients along which the likelihood rises without end, or None.
+    """Coefficients along which the likelihood rises without end, or None where there are none.
 
-    A direction d separates where x·d >= 0 for every 1, <= 0 for every 0, and not always 0 (Albert &
-    Anderson 1984). With the sign of each outcome in its row a, there is none exactly if minus the
-    sum c of the rows is a combination of them with weights >= 0; the residual of the non-negative
-    least squares that looks for these weights is a separating direction where it is not 0.
+    A direction d separates where x·d >= 0 for every 1, x·d <= 0 for every 0, and some x·d is not 0
+    (Albert & Anderson 1984). Turn the sign of each row with outcome 0, and call the rows a and
+    their sum c. No direction separates exactly where -c is a combination of the rows a with weights
+    >= 0. Non-negative least squares looks for these weights; where what it leaves of c is not 0,
+    that is a separating direction.
     """
     mixed: list[Vector] = []
     pure: list[Vector] = []
@@ -179,7 +187,7 @@ def separating_direction(patterns: Patterns) -> list[float] | None:
             pure.append(row)
         else:
             pure.append([-value for value in row])
-    # Where outcomes of both kinds occur x·d has to be 0.
+    # A row with outcomes of both kinds forces x·d = 0, so d lies at right angles to all of them.
     basis = _orthogonal_complement(mixed, len(patterns.x[0]))
     rows = []
     for signed in pure:
@@ -209,9 +217,9 @@ def _orthogonal_complement(rows: Sequence[Vector], width: int) -> list[list[floa
 
 
 def _extend(span: list[list[float]], vector: Vector) -> None:
-    """What `vector` adds to the span, if anything, becomes one more unit vector of it."""
+    """Add to `span` the unit vector of what `vector` has at right angles to it, if anything."""
     rest = vector
-    for _ in range(2):  # the second sweep takes away what rounding left
+    for _ in range(2):  # the second sweep removes what rounding left of the first
         for other in span:
             rest = plus(rest, other, -dot(rest, other))
     size = norm(rest)
@@ -220,9 +228,9 @@ def _extend(span: list[list[float]], vector: Vector) -> None:
 
 
 def _residual_of_cone(rows: list[list[float]]) -> list[float] | None:
-    """c + Σ w·a at the weights w >= 0 that make it shortest; None where that is 0.
+    """c + Σ w·a at the weights w >= 0 that make it shortest, or None where its length is 0.
 
-    c is the sum of the rows a. Active sets (Lawson & Hanson 1974, chapter 23).
+    The a are the rows and c is their sum. Active sets (Lawson & Hanson 1974, chapter 23).
     """
     total = [fsum(column) for column in zip(*rows, strict=True)]
     weights: dict[int, float] = {}  # row → its weight, where that is not 0
@@ -247,7 +255,8 @@ def _residual_of_cone(rows: list[list[float]]) -> list[float] | None:
 def _feasible(
     rows: list[list[float]], total: list[float], weights: dict[int, float]
 ) -> dict[int, float]:
-    """Least squares on the weighted rows, dropping those whose weight would turn negative."""
+    """The least-squares weights of the rows that have one; rows whose weight would turn negative
+    are dropped."""
     while weights:
         chosen = [rows[i] for i in weights]
         now = list(weights.values())
@@ -268,7 +277,7 @@ def _feasible(
 
 
 def totals(places: list[int], size: int, values: Vector) -> list[float]:
-    """The sum of the values at each of `size` places."""
+    """The sum of the values at each of `size` places; places[i] says where values[i] belongs."""
     total = [0.0] * size
     for place, value in zip(places, values, strict=True):
         total[place] += value
@@ -276,14 +285,16 @@ def totals(places: list[int], size: int, values: Vector) -> list[float]:
 
 
 class Modes(NamedTuple):
+    """The u with the highest integrand at given β and σ, and what was computed there."""
+
     u: list[float]
-    value: float  # -ℓ + u'u/2, infinite where no modes were found
+    value: float  # -ℓ + u'u/2; infinite where the search for the modes failed
     at: Curve
-    factors: Upper  # of H
+    factors: Upper  # decompose(H)
 
 
 class Point(NamedTuple):
-    """Minus the log-likelihood at β and σ, and its gradient by both."""
+    """Minus the log-likelihood at `theta` = β and then σ, and its gradient in the same order."""
 
     theta: list[float]
     value: float
@@ -292,8 +303,11 @@ class Point(NamedTuple):
 
 
 class Laplace:
-    """The data: cells of rows alike, of which `k` of `n` are 1. `pattern` is a cell's row of `x`;
-    `groups` has a list per factor, each cell's level in it."""
+    """The data, and the approximated likelihood of β and σ on them.
+
+    The data are cells of like rows: `k[i]` of the `n[i]` outcomes of cell i are 1, its covariates
+    are x[pattern[i]], and groups[f][i] is its level of grouping factor f.
+    """
 
     def __init__(
         self,
@@ -316,29 +330,31 @@ class Laplace:
         self.levels = list(zip(*columns, strict=True))
 
     def beta(self, theta: list[float]) -> list[float]:
+        """The part of `theta` that is β."""
         return theta[: self.columns]
 
     def sigma(self, theta: list[float]) -> list[float]:
+        """The part of `theta` that is σ, an SD for each factor."""
         return theta[self.columns :]
 
     def by_pattern(self, values: Vector) -> list[float]:
-        """Sums over the cells of each row of `x`."""
+        """One number per cell, summed for each row of `x`."""
         return totals(self.pattern, len(self.x), values)
 
     def by_factor(self, values: Vector) -> list[float]:
-        """Sums over the levels of each factor."""
+        """One number per level, summed for each factor."""
         return totals(self.factor_of, len(self.sizes), values)
 
     def scales(self, sigma: list[float]) -> list[float]:
-        """Λ: the standard deviation of each level."""
+        """The diagonal of Λ: for each level the standard deviation of its factor."""
         return [sigma[f] for f in self.factor_of]
 
     def spread(self, effects: list[float]) -> list[float]:
-        """Z times a number per level: the sum of each cell's levels."""
+        """Z·effects: for each cell the sum of its levels' effects."""
         return [fsum([effects[level] for level in levels]) for levels in self.levels]
 
     def collect(self, values: Vector) -> list[float]:
-        """Zᵀ times a number per cell: the sum of each level's cells."""
+        """Zᵀ·values: for each level the sum over its cells."""
         total = [0.0] * len(self.factor_of)
         for levels, value in zip(self.levels, values, strict=True):
             for level in levels:
@@ -362,7 +378,8 @@ class Laplace:
         u: list[float],
         close: float = CLOSE,
     ) -> Modes:
-        """The u that minimises -ℓ + u'u/2: Newton's method from `u`, halved where it overshoots."""
+        """The u that minimises -ℓ + u'u/2, by Newton's method from `u`; a step that overshoots is
+        halved."""
         scales = self.scales(sigma)
         by_pattern = [dot(row, beta) for row in self.x]
         fixed = [by_pattern[place] for place in self.pattern]
@@ -385,18 +402,18 @@ class Laplace:
         return Modes(u, inf, at, factors)
 
     def point(self, theta: list[float], u: list[float]) -> Point:
-        """-log L and its gradient; `u` is where the modes are looked for."""
+        """-log L and its gradient at `theta`; the search for the modes begins at `u`."""
         beta, sigma = self.beta(theta), self.sigma(theta)
         modes = self.modes(beta, sigma, u)
         value = modes.value + log_determinant(modes.factors) / 2
         return Point(theta, value, self._gradient(sigma, modes), modes)
 
     def _gradient(self, sigma: list[float], modes: Modes) -> list[float]:
-        """By β, then by σ.
+        """The gradient of -log L by β, then by σ.
 
-        The modes move too: their share is an adjoint solve, t = H⁻¹·Λ·Zᵀ·pulls, so that no
-        derivative of a mode is ever formed. At a mode Zᵀ·(y - p) is u/σ, and ∂log|H|/∂σ is the
-        trace of (I - H⁻¹)/σ.
+        The modes move with β and σ. Their part of the gradient comes from solving once for t =
+        H⁻¹·Λ·Zᵀ·pulls (an adjoint), so that no mode has to be differentiated. At a mode Zᵀ·(y - p)
+        is u/σ, and ∂log|H|/∂σ is the trace of (I - H⁻¹)/σ.
         """
         scales, inverted = self.scales(sigma), inverse(modes.factors)
         pulls = self._pulls(scales, inverted, modes.at)
@@ -416,17 +433,18 @@ class Laplace:
         return combine(self.x, self.by_pattern(slopes)) + by_sigma
 
     def freedom(self, inverted: Upper) -> list[float]:
-        """The degrees of freedom that the effects of each factor use: the trace of I - H⁻¹."""
+        """For each factor, how many degrees of freedom its effects use: its part of the trace of I
+        - H⁻¹."""
         return self.by_factor([1 - row[i] for i, row in enumerate(inverted)])
 
     def _pulls(self, scales: list[float], inverted: Upper, at: Curve) -> list[float]:
-        """The slope of log|H|/2 in each predictor: the determinant moves with the weights."""
+        """For each cell, the slope of log|H|/2 in its predictor: H changes with the weights."""
         skews = [0.5 - p for p in at.chances]
         shares = product(self._leverages(scales, inverted), at.weights)
         return product(shares, skews)
 
     def _leverages(self, scales: list[float], inverted: Upper) -> list[float]:
-        """aᵀ·H⁻¹·a, with a the cell's row of Z·Λ: a cell's leverage over its weight."""
+        """For each cell aᵀ·H⁻¹·a, where a is its row of Z·Λ: its leverage divided by its weight."""
         leverages = []
         for levels in self.levels:
             leverage = 0.0
@@ -439,8 +457,10 @@ class Laplace:
         return leverages
 
     def information(self, sigma: list[float], modes: Modes) -> Upper:
-        """Of β at fixed σ, the modes following: Xᵀ·W·X - Gᵀ·H⁻¹·G with G = Λ·Zᵀ·W·X. Where that
-        leaves nothing, of rows of equal weight."""
+        """The information matrix of β at fixed σ: Xᵀ·W·X - Gᵀ·H⁻¹·G with G = Λ·Zᵀ·W·X.
+
+        Where that is not positive definite, Xᵀ·X in its place.
+        """
         scales, weights = self.scales(sigma), modes.at.weights
         rows = cross_products(self.x, self.by_pattern(weights))
         crossed = []
@@ -460,7 +480,7 @@ class Laplace:
 
 
 def fit_intercepts(model: Laplace, beta: list[float]) -> Optimum:
-    """The likeliest β and σ, and standard errors of β; `beta` is where the search begins."""
+    """The likeliest β and σ, with standard errors of β; the search begins at `beta`."""
     theta, u, variances = start(model, beta)
     point, guess, converged = minimise(model, model.point(theta, u), variances)
     point = _without_idle(model, point, guess)
@@ -474,11 +494,11 @@ def fit_intercepts(model: Laplace, beta: list[float]) -> Optimum:
 def start(
     model: Laplace, beta: list[float]
 ) -> tuple[list[float], list[float], list[float]]:
-    """A first β and σ, the modes there, and of each SD the variance of its estimate, as far as that
-    follows from its own degrees of freedom; of the SD's square where that is near 0.
+    """A first β and σ together, the modes there, and for each SD the variance of its estimate.
 
-    β and u by penalised iteratively reweighted least squares at given σ, and σ² by the share of
-    its degrees of freedom that the effects use (Schall 1991).
+    β and u come from penalised iteratively reweighted least squares at given σ. σ² is Σu² over the
+    degrees of freedom that the effects use (Schall 1991), from which its variance follows too.
+    Where an SD is near 0 the variance is that of its square, see `Coordinates`.
     """
     sigma, u = [START_SD] * len(model.sizes), [0.0] * len(model.factor_of)
     for _ in range(12):
@@ -499,22 +519,25 @@ def start(
 
 
 def _next_sd(sd: float, square: float, used: float) -> float:
+    """Schall's step: the SD at which the effects are as large as their degrees of freedom say."""
     return max(LEAST_START_SD, sd * sqrt(square / used))
 
 
 def _variance(sd: float, before: float, used: float, size: int) -> float:
+    """The variance of an SD's estimate; that of its square where the SD is near 0."""
     square = before * before
-    if sd <= LEAST_START_SD:  # what its square has at 0
+    if sd <= LEAST_START_SD:  # the variance of the square, at 0
         square *= max(size / used - 1, 0.1)
         return 2 * square * square / size
     return square / max(2 * used * used / size, 0.5)
 
 
 class Coordinates:
-    """What the search moves: β, and each SD or, where it begins near 0, its square.
+    """The numbers that the search moves: β, and each SD or, where it starts near 0, its square.
 
-    The likelihood is even in an SD and all but linear in a small variance: in the SD a search
-    crosses 0 again and again. A variance stays at or above LEAST_SD².
+    The likelihood does not depend on the sign of an SD, and is nearly a straight line in a small
+    variance: a search in the SD would cross 0 again and again. A variance stays at or above
+    LEAST_SD².
     """
 
     def __init__(self, theta: list[float], columns: int):
@@ -522,28 +545,32 @@ class Coordinates:
         self.squared = {i for i in sds if theta[i] <= LEAST_START_SD}
 
     def of(self, theta: list[float]) -> list[float]:
+        """The coordinates of `theta`."""
         place = list(theta)
         for i in self.squared:
             place[i] = theta[i] * theta[i]
         return place
 
     def theta(self, place: list[float]) -> list[float]:
+        """β and σ at these coordinates."""
         theta = list(place)
         for i in self.squared:
             theta[i] = sqrt(max(place[i], LEAST_SD**2))
         return theta
 
     def derivatives(self, theta: list[float]) -> list[float]:
-        """Of β and σ by the coordinates."""
+        """The derivative of each of β and σ by its coordinate."""
         derivatives = [1.0] * len(theta)
         for i in self.squared:
             derivatives[i] = 1 / (2 * theta[i])
         return derivatives
 
     def slopes(self, point: Point) -> list[float]:
+        """The gradient by the coordinates."""
         return product(point.gradient, self.derivatives(point.theta))
 
     def border(self, point: Point) -> set[int]:
+        """The places of the SDs that are held at their least value."""
         near = 1.01 * LEAST_SD
         return {i for i in self.squared if point.theta[i] < near}
 
@@ -551,8 +578,12 @@ class Coordinates:
 def minimise(
     model: Laplace, point: Point, variances: list[float]
 ) -> tuple[Point, list[list[float]], bool]:
-    """BFGS with halved steps (Nocedal & Wright 2006, chapter 6), at borders by projection:
-    (point, an inverse Hessian by β and σ, whether it is an optimum)."""
+    """Search from `point` for the minimum: (the last point, an inverse Hessian by β and σ, whether
+    it is an optimum).
+
+    BFGS with halved steps (Nocedal & Wright 2006, chapter 6); at a border the step is projected
+    onto it.
+    """
     coordinates = Coordinates(point.theta, model.columns)
     guess = _first_guess(model, point, variances)
     slopes, border = coordinates.slopes(point), coordinates.border(point)
@@ -588,7 +619,8 @@ def minimise(
 def _first_guess(
     model: Laplace, point: Point, variances: list[float]
 ) -> list[list[float]]:
-    """An inverse Hessian: the information of β, and of each SD by itself."""
+    """A first inverse Hessian: that of β from its information, and the variance of each SD by
+    itself."""
     information = model.information(model.sigma(point.theta), point.modes)
     size = len(point.theta)
     rows = []
@@ -608,7 +640,7 @@ def _line_search(
     step: list[float],
     slopes: list[float],
 ) -> Point | None:
-    """The first point along halved steps that falls as its slope says, or None."""
+    """The first point among halved steps that falls as far as its slope promises, or None."""
     place = coordinates.of(point.theta)
     changes = [dot(row, model.beta(step)) for row in model.x]
     changes += model.sigma(step)
@@ -617,7 +649,7 @@ def _line_search(
         theta = coordinates.theta(plus(place, step, share))
         new = model.point(theta, point.modes.u)
         moved = plus(coordinates.of(theta), place, -1)
-        # What a border has cut short may promise nothing any more: then no rise is taken.
+        # A step cut short by a border may point uphill: then the value must not rise.
         promised = min(0.0, dot(moved, slopes))
         if new.value <= point.value + 1e-4 * promised:
             return new
@@ -628,10 +660,10 @@ def _line_search(
 def _updated(
     guess: list[list[float]], step: list[float], change: list[float]
 ) -> list[list[float]]:
-    """The inverse Hessian that maps this change of the gradient to this step, nearest to `guess`.
+    """The inverse Hessian nearest to `guess` that turns this change of the gradient into this step.
 
-    Where the slope did not rise along the step no such matrix is positive: then it is doubled, so
-    that the search leaves a saddle at growing pace.
+    Where the slope did not rise along the step no positive definite one does. Then `guess` is
+    doubled, so that the search leaves a saddle at a growing pace.
     """
     curvature = dot(step, change)
     if curvature <= 0:
@@ -648,8 +680,11 @@ def _updated(
 
 
 def _without_idle(model: Laplace, point: Point, guess: list[list[float]]) -> Point:
-    """SDs near 0 set to 0 where that costs nothing: those that the search left at its border, then
-    each that by its curvature may cost next to nothing."""
+    """The point with SDs near 0 set to 0, where that costs no likelihood.
+
+    First all SDs together that the search left at its border, then one by one those that by the
+    curvature cost next to nothing.
+    """
     border, candidates = [], []
     for i in range(model.columns, len(point.theta)):
         sd = abs(point.theta[i])
@@ -669,8 +704,10 @@ def _without_idle(model: Laplace, point: Point, guess: list[list[float]]) -> Poi
 def standard_errors(
     model: Laplace, point: Point, guess: list[list[float]]
 ) -> list[float] | None:
-    """Of β: roots of the diagonal of the inverse Hessian, by differences of the gradient. SDs that
-    are 0 are left out."""
+    """The standard errors of β, or None where the Hessian is not positive definite.
+
+    The Hessian comes from differences of the gradient; an SD that is 0 has no row in it.
+    """
     reach = [max(map(abs, column)) for column in zip(*model.x, strict=True)]
     reach += [1.0] * len(model.sizes)
     free = [i for i, value in enumerate(point.theta) if value or i < model.columns]
@@ -713,7 +750,7 @@ def plus(a: Vector, b: Vector, times: float = 1.0) -> list[float]:
 
 
 def product(a: Vector, b: Vector) -> list[float]:
-    """Element by element."""
+    """Two vectors multiplied element by element."""
     return list(map(mul, a, b))
 
 
@@ -726,9 +763,9 @@ def zeroed(a: Vector, places: Iterable[int]) -> list[float]:
 
 
 def decompose(rows: Upper) -> Upper:
-    """D on the diagonal and D·Lᵀ above it, in place of `rows` (Golub & Van Loan 2013, 4.1).
+    """Turn `rows`, in place, into D on the diagonal and D·Lᵀ above it (Golub & Van Loan 2013, 4.1).
 
-    Stops at a diagonal element that is not positive, and leaves it: `definite` tells.
+    It stops at a diagonal element that is not positive and leaves it there, which `definite` finds.
     """
     for i, pivot in enumerate(rows):
         if not pivot[i] > 0:
@@ -746,15 +783,18 @@ def _diagonal(rows: Upper) -> list[float]:
 
 
 def definite(factors: Upper) -> bool:
+    """Whether the decomposed matrix is positive definite."""
     return all(value > 0 for value in _diagonal(factors))
 
 
 def log_determinant(factors: Upper) -> float:
+    """The logarithm of the determinant of the decomposed matrix."""
     return fsum(map(log, _diagonal(factors)))
 
 
 def dependent(rows: Upper, slack: float = 1e-9) -> int | None:
-    """The first column that is a combination of those before it, to a relative `slack`."""
+    """The place of the first column that is a combination of earlier ones, to a relative `slack`;
+    None where every column adds something."""
     factors = decompose([dict(row) for row in rows])
     for i, row in enumerate(rows):
         if not factors[i][i] > row[i] * slack:
@@ -763,7 +803,7 @@ def dependent(rows: Upper, slack: float = 1e-9) -> int | None:
 
 
 def solve(factors: Upper, right: Vector) -> list[float]:
-    """x with A·x = right, `factors` being `decompose(A)`."""
+    """The x for which A·x = right; `factors` is `decompose(A)`."""
     x = list(right)
     for i, row in enumerate(factors):
         x[i] /= row[i]
@@ -778,9 +818,10 @@ def solve(factors: Upper, right: Vector) -> list[float]:
 
 
 def inverse(factors: Upper) -> list[dict[int, float]]:
-    """The elements of the inverse where `factors` has any, and those opposite to them.
+    """The elements of the inverse at the places where `factors` has elements, on both sides of the
+    diagonal.
 
-    From the last row up (Takahashi, Fagan & Chen 1973).
+    They are computed from the last row up (Takahashi, Fagan & Chen 1973).
     """
     inverted: list[dict[int, float]] = [{} for _ in factors]
     for i in reversed(range(len(factors))):

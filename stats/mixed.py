@@ -1,4 +1,5 @@
-"""Logistic regression with crossed or nested random intercepts, and likelihood-ratio tests."""
+"""Logistic regression with crossed or nested random intercepts, and likelihood-ratio tests between
+such models; what callers hand in is checked and coded here, `logistic` computes."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -14,7 +15,7 @@ from .results import Coefficient, LikelihoodRatio, MixedFit
 INTERCEPT = "(Intercept)"
 LEVEL = 0.95
 FIRTH = "the coefficients are Firth's, a description that ignores clustering"
-FAR = 3.0  # a random intercept's SD in logits
+FAR = 3.0  # logits: Laplace is off for a random intercept with a larger SD
 LAPLACE = (
     "SD above 3 in logits ({}): the Laplace approximation is known to be off there"
 )
@@ -22,8 +23,8 @@ NO_OPTIMUM = "no optimum found: the likelihood is flat or rises without end"
 NO_ERRORS = "no standard errors: the log-likelihood is not curved enough"
 
 Row = dict[str, Any]
-Covariates = tuple[float, ...]  # of a row: 1 for the intercept, then a number a term
-# Value of a column → names and numbers of its dummies.
+Covariates = tuple[float, ...]  # of a row: 1 for the intercept, then those of each term
+# Value of a column → (name, number) of each covariate that it gives.
 Coding = dict[Any, list[tuple[str, float]]]
 
 
@@ -33,14 +34,16 @@ def fit_mixed_logit(
     fixed: Sequence[str],
     random: Sequence[str],
 ) -> MixedFit:
-    """Logistic regression of a 0/1 column, one random intercept for each column of `random`.
+    """Fit a logistic regression of a 0/1 column, with a random intercept for each column of
+    `random`.
 
-    `fixed`: column names, and interactions such as "S:C" or "S:C:H". Columns of strings are
-    treatment-coded, the first level in sorted order being the reference: `domain[hospital]`.
-    Laplace approximation, as lme4's glmer(nAGQ = 1) and glmmTMB (see logistic.py); Wald tests and
-    95% intervals from the observed information. With `random` empty an ordinary logistic
-    regression, as R's glm. Where a fixed effect separates the outcomes no likelihood estimate
-    exists: `why` names the cell, and the coefficients are Firth's (1993), without errors or tests.
+    `fixed` holds column names, and interactions such as "S:C" or "S:C:H". A column of strings is
+    treatment-coded: its first level in sorted order is the reference, and each other level has a
+    coefficient, such as `domain[hospital]`. Laplace's approximation is that of lme4's glmer(nAGQ =
+    1) and glmmTMB (see logistic.py); Wald tests and 95% intervals come from the observed
+    information. With `random` empty it is an ordinary logistic regression, as R's glm. Where a
+    fixed effect separates the outcomes there is no likelihood estimate: `why` names the cell, and
+    the coefficients are Firth's (1993), without errors or tests.
     """
     rows = list(rows)
     fixed, random = _names(fixed, "fixed"), _names(random, "random")
@@ -77,10 +80,12 @@ def fit_mixed_logit(
 
 
 def likelihood_ratio(fit: MixedFit, reduced: MixedFit) -> LikelihoodRatio:
-    """Twice the difference of log-likelihoods against chi-squared (Wilks 1938).
+    """Test `fit` against `reduced`, which must be nested in it: twice the difference of their
+    log-likelihoods against chi-squared (Wilks 1938).
 
-    `reduced` must be nested in `fit`. None where either has no likelihood. For a dropped random
-    intercept p is up to twice too large: its null value is on the border (Self & Liang 1987).
+    chi2 and p are None where either model has no likelihood. For a dropped random intercept p is up
+    to twice too large, because its SD of 0 lies on the border of what is possible (Self & Liang
+    1987).
     """
     df = _parameters(fit) - _parameters(reduced)
     if fit.rows != reduced.rows:
@@ -108,6 +113,7 @@ def _parameters(fit: MixedFit) -> int:
 def _fitted(
     names: list[str], groups: dict[str, int], rows: int, best: Optimum
 ) -> MixedFit:
+    """The result of a search that found an optimum."""
     sds: dict[str, float | None] = dict(zip(groups, best.sigma, strict=True))
     singular = any(sd < logistic.SINGULAR for sd in best.sigma)
     wide = []
@@ -127,12 +133,14 @@ def _fitted(
 
 
 def _tested(name: str, estimate: float, se: float) -> Coefficient:
+    """A coefficient with its Wald test and interval."""
     z, half = estimate / se, critical(LEVEL) * se
     p = 2 * normal_cdf(-abs(z))
     return Coefficient(name, estimate, se, z, p, estimate - half, estimate + half)
 
 
 def _untested(name: str, estimate: float | None) -> Coefficient:
+    """A coefficient without error, test and interval."""
     return Coefficient(name, estimate, None, None, None, None, None)
 
 
@@ -143,7 +151,7 @@ def _without(
     why: str,
     estimates: Sequence[float | None] = (),
 ) -> MixedFit:
-    """No fit; with `estimates` a description."""
+    """The result where nothing was fitted; `estimates` may hold coefficients that only describe."""
     if not estimates:
         estimates = [None] * len(names)
     coefficients = list(map(_untested, names, estimates))
@@ -164,6 +172,7 @@ def _names(names: Sequence[str], role: str) -> list[str]:
 
 
 def _value(row: Row, index: int, name: str) -> Any:
+    """The value of column `name` in rows[index]; ValueError where it is missing or not finite."""
     try:
         value = row[name]
     except (KeyError, TypeError):
@@ -182,7 +191,10 @@ def _binary(row: Row, index: int, outcome: str) -> int:
 
 
 def _levels(rows: list[Row], name: str) -> list[int]:
-    """The group of each row, numbered in an order that does not depend on the rows'."""
+    """The number of each row's level in column `name`.
+
+    Levels are numbered by their sorted text, so that the order of rows does not matter.
+    """
     values: list[Hashable] = [_value(row, i, name) for i, row in enumerate(rows)]
     try:
         order = sorted(set(values), key=repr)
@@ -198,6 +210,8 @@ def _levels(rows: list[Row], name: str) -> list[int]:
 
 
 def _coding(rows: list[Row], name: str) -> Coding:
+    """{value of a column: (name, number) of each covariate it gives}: itself, or dummies of
+    strings."""
     values = [_value(row, i, name) for i, row in enumerate(rows)]
     if all(isinstance(value, str) for value in values):
         return _dummies(name, sorted(set(values)))
@@ -210,7 +224,7 @@ def _coding(rows: list[Row], name: str) -> Coding:
 
 
 def _dummies(name: str, labels: list[str]) -> Coding:
-    """One for each label but the first, the reference."""
+    """The coding of a string column: a 0/1 covariate for each label but the first, the reference."""
     coding: Coding = {}
     for label in labels:
         coding[label] = [(f"{name}[{o}]", float(label == o)) for o in labels[1:]]
@@ -218,7 +232,7 @@ def _dummies(name: str, labels: list[str]) -> Coding:
 
 
 def _design(rows: list[Row], fixed: list[str]) -> tuple[list[str], list[Covariates]]:
-    """Names of the coefficients, and one row of numbers for each row of the data."""
+    """The names of the coefficients, and the covariates of each row in the same order."""
     terms = [term.split(":") for term in fixed]
     for term in terms:
         _check_columns(term, rows[0])
@@ -241,7 +255,7 @@ def _design(rows: list[Row], fixed: list[str]) -> tuple[list[str], list[Covariat
 def _coded(
     row: Row, terms: list[list[str]], codings: dict[str, Coding]
 ) -> list[tuple[str, float]]:
-    """Name and number of each covariate of a row."""
+    """(name, number) of each covariate of a row: the intercept first, then those of every term."""
     pairs = [(INTERCEPT, 1.0)]
     for term in terms:
         dummies = [codings[column][row[column]] for column in term]
@@ -252,6 +266,7 @@ def _coded(
 
 
 def _check_columns(term: list[str], row: Row) -> None:
+    """ValueError where a term names a column that the rows lack, or one column twice."""
     for column in term:
         if column not in row:
             raise ValueError(
@@ -264,7 +279,8 @@ def _check_columns(term: list[str], row: Row) -> None:
 def _check_main_effects(
     term: list[str], fixed: list[str], codings: dict[str, Coding]
 ) -> None:
-    """An interaction of a string column needs its main effects: its dummies depend on them."""
+    """ValueError where an interaction with a string column lacks a main effect: which label is the
+    reference would change the model."""
     missing = [column for column in term if column not in fixed]
     values = set().union(*[codings[column] for column in term])
     labels = any(isinstance(value, str) for value in values)
@@ -275,7 +291,11 @@ def _check_main_effects(
 
 
 class Cells(NamedTuple):
-    """Rows alike in covariates and groups, counted; `x` holds the covariate patterns, sorted."""
+    """The rows, with those counted together that are alike in all covariates and groups.
+
+    `x` holds the different covariate rows, sorted; `pattern[i]` is the place in `x` of cell i,
+    `levels` has a list for each grouping factor, and `k[i]` of the cell's `n[i]` outcomes are 1.
+    """
 
     x: list[Covariates]
     pattern: list[int]
@@ -285,6 +305,7 @@ class Cells(NamedTuple):
 
 
 def _cells(x: list[Covariates], levels: list[list[int]], y: list[int]) -> Cells:
+    """The `Cells` of rows with covariates `x`, a list of levels for each factor, and outcomes `y`."""
     patterns = sorted(set(x))
     number = {row: i for i, row in enumerate(patterns)}
     places = [number[row] for row in x]
@@ -301,6 +322,7 @@ def _cells(x: list[Covariates], levels: list[list[int]], y: list[int]) -> Cells:
 
 
 def _patterns(cells: Cells) -> Patterns:
+    """The cells summed over their groups."""
     size = len(cells.x)
     k = logistic.totals(cells.pattern, size, cells.k)
     n = logistic.totals(cells.pattern, size, cells.n)
@@ -319,7 +341,8 @@ def _separated(
     names: list[str],
     direction: list[float],
 ) -> str:
-    """Which rows are told apart: the largest cell of a term that lies among them, in words."""
+    """Say in words which rows are told apart: the largest cell of a term whose rows are all among
+    them, or else the covariates along `direction`."""
     least = 1e-7 * max(map(abs, direction))
     apart = [abs(dot(row, direction)) > least for row in x]
     largest, sentence = 1, ""

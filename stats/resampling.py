@@ -1,10 +1,11 @@
-"""Resampling: bootstrap intervals, permutation within blocks and among groups, sign flips.
+"""Resampling: bootstrap intervals, permutation tests within blocks and among groups, and sign
+flips.
 
-A distribution is computed wherever it has a closed form or few enough values, and then no seed
-shows in it: the bootstrap distribution of a mean of few-valued data (0/1, a short scale) is a
-convolution. Everything else is sampled; the p of a sampled test is (b + 1)/(m + 1) (Phipson & Smyth
-2010). A test's sums are whole numbers on a common grid, so a tie is a tie whatever the order of
-addition.
+A distribution is computed wherever it has a closed form or few enough values, and the result then
+does not depend on a seed: the bootstrap distribution of a mean of few-valued data (0/1, a short
+scale) is a convolution. Everything else is sampled. Where `extreme` of m samples are at least as
+extreme as the data, p is (extreme + 1)/(m + 1) (Phipson & Smyth 2010). Tests add whole numbers on a
+common grid, so that ties do not depend on the order of addition.
 """
 
 from bisect import bisect_left, bisect_right
@@ -38,9 +39,9 @@ from .results import (
 Statistic = Callable[..., float]
 Labels = Sequence[Hashable]
 
-MOST_POINTS = 400_000  # pairs of values of two distributions: a tenth of a second
-MOST_WIDTH = 2_000  # n times the range of the values in their common unit
-NEGLIGIBLE = 1e-22
+MOST_POINTS = 400_000  # pairs of values that are added up: a tenth of a second
+MOST_WIDTH = 2_000  # of a sum's range, in the values' common unit
+NEGLIGIBLE = 1e-22  # probabilities below this are dropped
 
 NO_SPREAD = "every value is the same within each group"
 FEW_CLUSTERS = "a group has fewer than two different clusters"
@@ -62,15 +63,16 @@ def bootstrap_ci(
 ) -> Bootstrap:
     """Bootstrap interval of a statistic of one or two samples (Efron 1987 for BCa).
 
-    `samples` is a tuple of one or two sequences; `statistic` takes them in that order, or is
-    "mean", "mean_difference" or "median". For a mean or a difference of means a sample may consist
-    of strata, a sequence of lists: values are resampled within each, and each weighs the same
-    (Davison & Hinkley 1997, 3.2). Ties with the estimate count half in BCa's bias correction, the
-    acceleration is jackknifed in every sample, percentiles are interpolated. Means of few-valued
-    data are computed by convolution: `exact`, and `resamples` None.
+    `samples` is a tuple of one or two sequences. `statistic` takes them in that order, or is
+    "mean", "mean_difference" or "median". For a mean or a difference of means a sample may be a
+    sequence of lists, its strata: values are resampled within each stratum, and strata weigh the
+    same (Davison & Hinkley 1997, 3.2). In BCa's bias correction ties with the estimate count half;
+    its acceleration comes from a jackknife in every sample; percentiles are interpolated. For means
+    of few-valued data the distribution is computed by convolution: `exact` is True and `resamples`
+    None.
 
-    `clusters`: for each sample a label beside each value; values that share one are drawn, and
-    left out, together. A label that stands in both samples is one cluster.
+    `clusters` holds, for each sample, a label beside each value. Values with the same label are
+    drawn, and left out, together; a label that stands in both samples is one cluster.
     """
     results.check_level(level)
     check_choice(method, ("bca", "percentile"), "method")
@@ -106,14 +108,16 @@ def bootstrap_ci(
 
 
 def _shifted(tail: float, bias: float, acceleration: float) -> float:
+    """BCa's tail probability in place of `tail`."""
     z = bias + distributions.normal_quantile(tail)
     return distributions.normal_cdf(bias + z / (1 - acceleration * z))
 
 
 class Scheme(NamedTuple):
-    """What is drawn with replacement, each stratum by itself, and what a draw is worth.
+    """What is drawn with replacement, and the statistic of a draw; each stratum is drawn by itself.
 
-    `sizes`, of means alone: a stratum's sum over its size is its part of the statistic.
+    `sizes` is there for means only: the statistic is the sum, over strata, of a stratum's sum over
+    its size. The size is negative in the second sample.
     """
 
     strata: list[list[Any]]
@@ -138,6 +142,7 @@ def _scheme(
     statistic: str | Statistic,
     clusters: Sequence[Labels] | None,
 ) -> Scheme:
+    """The `Scheme` of the arguments of `bootstrap_ci`, which are checked."""
     if not isinstance(statistic, str):
         if len(samples) not in (1, 2):
             raise ValueError(
@@ -156,6 +161,7 @@ def _scheme(
 
 
 def _of_means(samples: Sequence[Any]) -> Scheme:
+    """The scheme of a mean or a difference of means, of samples that may have strata."""
     strata: list[list[float]] = []
     sizes: list[int] = []
     for i, sample in enumerate(samples):
@@ -173,7 +179,7 @@ def _of_means(samples: Sequence[Any]) -> Scheme:
 
 
 def _parts(sample: Any) -> Sequence[Any]:
-    """The strata of a sample, which is one itself where it is no sequence of lists."""
+    """The strata of a sample: its lists, or itself where it is not a sequence of lists."""
     if isinstance(sample, (list, tuple)) and sample and isinstance(sample[0], list):
         return sample
     return [sample]
@@ -182,7 +188,8 @@ def _parts(sample: Any) -> Sequence[Any]:
 def _of_clusters(
     groups: list[list[Any]], statistic: Statistic, clusters: Sequence[Labels] | None
 ) -> Scheme:
-    """Clusters are drawn apart by the samples they stand in, so that no sample comes out empty."""
+    """The scheme that draws whole clusters. Those that stand in the same samples are a stratum, so
+    that no sample comes out empty."""
     if clusters is None or not all(groups):
         return Scheme(groups, statistic)
     if len(clusters) != len(groups):
@@ -221,15 +228,16 @@ def _no_spread(scheme: Scheme) -> str | None:
 
 
 class Curve(NamedTuple):
-    """A bootstrap distribution: its values, rising, and the probability or number up to each."""
+    """A bootstrap distribution: its values in rising order, and for each the probability (or the
+    number of draws) up to it."""
 
     values: list[float]
     cumulated: Sequence[float]
     se: float
-    resamples: int | None  # None where they are all of them
+    resamples: int | None  # None where the distribution was computed
 
     def below(self, value: float) -> float:
-        """Share below `value`, ties counted half."""
+        """The share of the distribution below `value`; ties count half."""
         near = 1e-14 * max(map(abs, self.values))
         before = [0, *self.cumulated]
         left = before[bisect_left(self.values, value - near)]
@@ -237,6 +245,7 @@ class Curve(NamedTuple):
         return (left + right) / 2 / before[-1]
 
     def quantile(self, p: float) -> float:
+        """The value that a share `p` of the distribution does not exceed; of draws, interpolated."""
         if self.resamples is None:
             reached = p * self.cumulated[-1]
             return self.values[bisect_left(self.cumulated, reached)]
@@ -247,6 +256,7 @@ class Curve(NamedTuple):
 
 
 def _curve(scheme: Scheme, resamples: int, rng: Random) -> Curve:
+    """The bootstrap distribution of a scheme, computed where possible, else sampled."""
     if scheme.sizes is not None:
         curve = _mean_curve(scheme.strata, scheme.sizes, resamples, rng)
         if curve is not None:
@@ -256,13 +266,15 @@ def _curve(scheme: Scheme, resamples: int, rng: Random) -> Curve:
 
 
 def _sampled(values: list[float]) -> Curve:
+    """The distribution of values that were drawn."""
     m = len(values)
     se = sqrt(results.variance(values))
     return Curve(sorted(values), range(1, m + 1), se, m)
 
 
 def _draws(sample: list[Any], rng: Random) -> Iterator[list[Any]]:
-    """Resamples of `sample`, without end; up to 256 values by random bytes, which is faster."""
+    """Resamples of `sample` without end. Up to 256 values are chosen by random bytes, which is
+    faster."""
     n = len(sample)
     while n > 256:
         yield rng.choices(sample, k=n)
@@ -278,13 +290,14 @@ def _draws(sample: list[Any], rng: Random) -> Iterator[list[Any]]:
 
 
 def _influence(scheme: Scheme) -> list[float]:
-    """Of each value on the statistic, over n."""
+    """How much each value moves the statistic, divided by the number of values."""
     if scheme.sizes is not None:
         return _mean_influence(scheme.strata, scheme.sizes)
     return _jackknife(scheme.strata, scheme.statistic)
 
 
 def _deviations(values: list[float]) -> list[float]:
+    """Each value less their mean; exactly 0 where all are equal."""
     if constant(values):
         return [0.0] * len(values)
     centre = mean(values)
@@ -292,7 +305,7 @@ def _deviations(values: list[float]) -> list[float]:
 
 
 def _jackknife(samples: list[list[Any]], statistic: Statistic) -> list[float]:
-    """From leaving each value out."""
+    """The influence of each value, from the statistic without it."""
     influence = []
     for place, sample in enumerate(samples):
         n = len(sample)
@@ -307,6 +320,7 @@ def _jackknife(samples: list[list[Any]], statistic: Statistic) -> list[float]:
 
 
 def _mean_influence(strata: list[list[float]], sizes: list[int]) -> list[float]:
+    """The influence of each value on a sum of means."""
     influence = []
     for part, size in zip(strata, sizes, strict=True):
         influence += [change / size for change in _deviations(part)]
@@ -316,8 +330,11 @@ def _mean_influence(strata: list[list[float]], sizes: list[int]) -> list[float]:
 def _mean_curve(
     strata: list[list[float]], sizes: list[int], resamples: int, rng: Random
 ) -> Curve | None:
-    """The bootstrap distribution of a mean of few-valued data: by convolution, or from draws of
-    each stratum's sum where the strata together have too many values. None for other data."""
+    """The bootstrap distribution of a mean of few-valued data, or None for other data.
+
+    It is a convolution over the strata. Where together they have too many values, the sum of each
+    stratum is drawn from its own distribution.
+    """
     steps = results.lattice(list(chain(*strata)))
     if steps is None:
         return None
@@ -344,11 +361,13 @@ def _mean_curve(
 
 
 def _choices(pmf: dict[int, float], times: int, rng: Random) -> list[int]:
+    """Draw `times` values with these probabilities."""
     return rng.choices(list(pmf), list(pmf.values()), k=times)
 
 
 def _sum_pmf(values: list[int], times: int) -> dict[int, float] | None:
-    """Probability of a resample's sum, `times` it; None where that is dearer than sampling."""
+    """{`times` × sum: probability} of the sum of a resample of `values`; None where computing it
+    costs more than sampling."""
     counts, n = Counter(values), len(values)
     low, high = min(counts), max(counts)
     step = max(1, gcd(*[value - low for value in counts]))
@@ -369,8 +388,8 @@ def _sum_pmf(values: list[int], times: int) -> dict[int, float] | None:
 
 # --- sign flips ---
 
-MOST_BITS = 1 << 25  # of one number that holds a whole distribution
-MOST_SUMS = 1 << 17  # of the signs of one half of the units
+MOST_BITS = 1 << 25  # of the number that holds a whole distribution
+MOST_SUMS = 1 << 17  # sums that one half of the differences can have
 
 
 def sign_flip_test(
@@ -380,11 +399,14 @@ def sign_flip_test(
     resamples: int = 100_000,
     rng: Random | int = 0,
 ) -> Permutation:
-    """Is the mean of paired differences 0? Exact given that they are symmetric around 0 if so.
+    """Test whether the mean of paired differences is 0; exact if they are then symmetric around 0
+    (Fisher 1935).
 
-    All 2^n signs. Values of a common unit (0, ±1/3, …) are convolved, at any n; others are split in
-    two halves and pairs of sums counted by sorting, up to n = 34; beyond that Monte Carlo. Fisher
-    (1935).
+    p is the share of the 2^n choices of signs that are at least as extreme as the data. With a
+    common unit (0, ±1/3, …) they are counted by convolution at any n. Without one the differences
+    are split in two halves, and pairs of their sums are counted by sorting, up to n = 34. Beyond
+    that signs are sampled. `exact` True demands an exact p (ValueError where it has none), False a
+    sampled one.
     """
     values = numbers(differences, "differences")
     check_test(alternative, resamples)
@@ -427,12 +449,14 @@ def _no_test(statistic: float | None, why: str) -> Permutation:
 def _sampled_test(
     statistic: float | None, extreme: int, resamples: int, why: str | None = None
 ) -> Permutation:
+    """The result of a test where `extreme` of the samples were at least as extreme as the data."""
     p = (extreme + 1) / (resamples + 1)
     return Permutation(statistic, p, resamples, False, why)
 
 
 def _exact_share(sizes: list[int], least: int) -> float | None:
-    """Share of the 2^n choices of signs whose sum is at least `least`; None where too many."""
+    """The share of the 2^n choices of signs whose sum is at least `least`; None where they are too
+    many to count."""
     n = len(sizes)
     if sum(sizes) * (n + 1) <= MOST_BITS:
         return _convolved_share(sizes, least)
@@ -451,16 +475,18 @@ def _exact_share(sizes: list[int], least: int) -> float | None:
 
 
 def _convolved_share(sizes: list[int], least: int) -> float:
-    """By one whole number: field s of it counts the choices whose positive values add up to s.
+    """The same share, from a single whole number: its field s counts the choices whose positive
+    values add up to s.
 
-    A field has n + 1 bits, so 2^n choices fit without a carry, and the fields of a tail add up to
-    the tail's remainder by 2^(n + 1) - 1, as the digits of a number by 9.
+    A field has n + 1 bits, so that 2^n choices fit without a carry. The fields of the tail are
+    added up by a remainder: a number and the sum of its fields leave the same one by 2^(n + 1) - 1,
+    as a decimal number and the sum of its digits do by 9.
     """
     n, counts = len(sizes), 1
     bits = n + 1
     for size in sizes:
         counts += counts << size * bits
-    # The sum of all signs is twice the positive ones less the total.
+    # The signed sum is twice the sum of the positive values less the sum of all sizes.
     first = max(0, (least + sum(sizes) + 1) // 2)
     tail = counts >> first * bits
     return tail % ((1 << bits) - 1) / (1 << n)
@@ -474,7 +500,7 @@ NO_CHANGE = "every assignment gives the same difference: no block holds both gro
 
 
 class Block(NamedTuple):
-    """Values randomised together, and how many of them fall to x."""
+    """Values that were randomised together; `drawn` of them went to x."""
 
     values: list[int]
     drawn: int
@@ -489,13 +515,14 @@ def permutation_test(
     resamples: int = 100_000,
     rng: Random | int = 0,
 ) -> Permutation:
-    """Re-randomisation test of mean(x) - mean(y) (Fisher 1935, Pitman 1937).
+    """Test mean(x) - mean(y) by re-randomising who got into x (Fisher 1935, Pitman 1937).
 
-    Two-sided p: share of assignments at least as far from the null mean as the observed one.
-    `strata`: block labels beside x and beside y; assignments move only within blocks. Two-valued
-    data of any size: exact, by convolving hypergeometric distributions over the blocks. Otherwise
-    every assignment where there are at most `resamples`, else Monte Carlo. `exact` True demands
-    the former (ValueError beyond 20 million assignments), False the latter.
+    The two-sided p is the share of assignments whose difference is at least as far from its mean
+    over all assignments as the observed one. `strata` holds block labels beside x and beside y;
+    values then move only within their block. For two-valued data p is exact at any size, by
+    convolving a hypergeometric distribution for each block. Other data are enumerated where there
+    are at most `resamples` assignments, and sampled otherwise. `exact` True demands an exact p
+    (ValueError beyond 20 million assignments), False a sampled one.
     """
     x, y = numbers(x, "x"), numbers(y, "y")
     check_test(alternative, resamples)
@@ -530,7 +557,8 @@ def permutation_test(
 
 
 def _shifted_grid(values: list[float]) -> tuple[list[int], int]:
-    """On a grid from 0: a common shift changes no difference, and would coarsen the grid."""
+    """The values on a grid that begins at the least of them. A common shift changes no difference,
+    and without it the grid would be coarser."""
     base = min(values)
     return on_grid([value - base for value in values])
 
@@ -538,6 +566,7 @@ def _shifted_grid(values: list[float]) -> tuple[list[int], int]:
 def _blocks(
     whole: list[int], strata: tuple[Labels, Labels], sizes: tuple[int, int]
 ) -> list[Block]:
+    """The blocks of x and y by their labels; `whole` has the values of x, then those of y."""
     for labels, size, name in zip(strata, sizes, "xy", strict=True):
         if len(labels) != size:
             raise ValueError(
@@ -551,15 +580,17 @@ def _blocks(
 
 
 def _may_change(block: Block) -> bool:
+    """Whether another assignment of the block can change the sum of x."""
     return not constant(block.values) and 0 < block.drawn < len(block.values)
 
 
 def _assignments(blocks: list[Block]) -> int:
+    """How many assignments the blocks have."""
     return prod(comb(len(block.values), block.drawn) for block in blocks)
 
 
 def _inner(blocks: list[Block], observed: int, alternative: str, slack: int) -> range:
-    """The sums of x, none below 0, that are less extreme than the observed one."""
+    """The sums of x, counted from 0, that are less extreme than the observed one."""
     if alternative == "greater":
         return range(observed - slack)
     if alternative == "less":
@@ -574,7 +605,8 @@ def _inner(blocks: list[Block], observed: int, alternative: str, slack: int) -> 
 
 
 def _exact_p(blocks: list[Block], inner: range, most: int) -> float | None:
-    """None where the assignments of many-valued data are more than `most`."""
+    """p over all assignments; None where the data are many-valued and have more than `most` of
+    them."""
     kinds = set(chain(*[block.values for block in blocks]))
     if len(kinds) == 2:
         return _two_valued_p(blocks, inner, max(kinds))
@@ -590,7 +622,7 @@ def _exact_p(blocks: list[Block], inner: range, most: int) -> float | None:
 
 
 def _two_valued_p(blocks: list[Block], inner: range, higher: int) -> float:
-    """The lower value is 0."""
+    """p where each value is 0 or `higher`: it depends only on how many of x are `higher`."""
     lowest, chances = 0, [1.0]
     for values, drawn in blocks:
         marked = values.count(higher)
@@ -616,13 +648,14 @@ def permutation_anova(
     resamples: int = 100_000,
     rng: Random | int = 0,
 ) -> Permutation:
-    """Do two or more groups differ? Analysis of variance by re-randomisation (Fisher 1935).
+    """Test whether two or more groups differ: an analysis of variance by re-randomisation (Fisher
+    1935).
 
-    `statistic`: "mean" for F, "rank" for the H of Kruskal & Wallis (1952), corrected for ties. p is
-    the share of the ways to deal all values to groups of these sizes that have at least the
-    observed F or H: counted where the groups can have at most 100,000 different sums (small
-    samples, few-valued data), else Monte Carlo. `exact` True demands the former (ValueError where
-    there are more), False the latter.
+    `statistic` is "mean" for F, or "rank" for the H of Kruskal & Wallis (1952), corrected for ties.
+    p is the share of the ways to deal all values to groups of these sizes that give at least the
+    observed F or H. It is counted where the groups can have at most 100,000 different sums (small
+    samples, few-valued data), and sampled otherwise. `exact` True demands a counted p (ValueError
+    where the sums are too many), False a sampled one.
     """
     check_choice(statistic, ("mean", "rank"), "statistic")
     check_test("greater", resamples)
@@ -656,6 +689,8 @@ def permutation_anova(
 
 
 def _midranks(groups: list[list[float]], order: list[float]) -> list[list[float]]:
+    """The groups with each value replaced by its rank in `order`; ties get the mean of their ranks."""
+
     def rank(value: float) -> float:
         return (bisect_left(order, value) + bisect_right(order, value) + 1) / 2
 
@@ -663,7 +698,8 @@ def _midranks(groups: list[list[float]], order: list[float]) -> list[list[float]
 
 
 def _analysis_of_variance(groups: list[list[float]], statistic: str) -> float | None:
-    """F; of ranks H, which is N - 1 times the share of their squares that lies between groups."""
+    """F, or None where no value varies within its group. Of ranks H: N - 1 times the share of the
+    sum of squares that lies between groups."""
     centre = mean(list(chain(*groups)))
     between = fsum(len(group) * (mean(group) - centre) ** 2 for group in groups)
     within = fsum(map(squares, groups))
@@ -677,13 +713,17 @@ def _analysis_of_variance(groups: list[list[float]], statistic: str) -> float | 
 
 
 def _sums(whole: list[int], sizes: list[int]) -> list[int]:
-    """Of each group, the values of one standing after those of another."""
+    """The sum of each group; `whole` holds the values of one group after those of another."""
     rest = iter(whole)
     return [sum(islice(rest, size)) for size in sizes]
 
 
 def _spread(sums: Iterable[int], sizes: list[int]) -> int:
-    """Σ sum²/size of the groups, times a multiple of the sizes: it rises with F and with H."""
+    """Σ sum²/size over the groups, times the sizes' least common multiple so that it is a whole
+    number.
+
+    At given values F and H rise with it, so it can stand for either.
+    """
     unit, spread = lcm(*sizes), 0
     for total, size in zip(sums, sizes, strict=True):
         spread += unit // size * total * total
@@ -691,7 +731,8 @@ def _spread(sums: Iterable[int], sizes: list[int]) -> int:
 
 
 def _dealt_p(whole: list[int], sizes: list[int], least: int) -> float | None:
-    """None where the groups can have too many different sums to follow."""
+    """The share of the ways to deal the values whose `_spread` is at least `least`; None where the
+    groups have too many different sums."""
     keys: dict[Key, int] = {(tuple(sizes), (0,) * len(sizes)): 1}
     for value, times in Counter(whole).items():
         after: dict[Key, int] = defaultdict(int)
@@ -711,7 +752,7 @@ def _dealt_p(whole: list[int], sizes: list[int], least: int) -> float | None:
 
 
 def _splits(times: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Every way to put `times` equal values into groups with so much room."""
+    """Every way to put `times` equal values into groups that have so much room left: a number each."""
     if len(room) == 1:
         if times <= room[0]:
             yield (times,)

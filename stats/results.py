@@ -1,8 +1,8 @@
-"""What the functions of this room return, and how they read what callers hand in.
+"""The named tuples that the functions of `stats` return, and the checks of what callers pass in.
 
-A field that cannot be computed is None, and `why` says so in words. `why` beside numbers is a
-remark on them. Sums go through `math.fsum`: the built-in `sum` of floats rounds differently from
-Python 3.12 on.
+A field that cannot be computed is None, and `why` says the reason in words. Where there are
+numbers, `why` is a remark on them. Sums go through `math.fsum`, since the built-in `sum` of floats
+rounds differently from Python 3.12 on.
 """
 
 import math
@@ -25,7 +25,7 @@ class Estimate(NamedTuple):
 
 
 class Share(NamedTuple):
-    """k of n."""
+    """A share, `value` = k/n, with its limits."""
 
     k: int
     n: int
@@ -35,7 +35,7 @@ class Share(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Of the outcomes of a cell: their sum, how many were read, how many were not."""
+    """The outcomes of a cell: their sum `k`, how many there are, and how many are missing."""
 
     k: float
     n: int
@@ -43,16 +43,20 @@ class Count(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The limits of an interval with what is missing set against it, on each side."""
+    """An interval's limits if every missing outcome were counted against the contrast (`low`) or
+    for it (`high`)."""
 
     low: float | None
     high: float | None
 
 
 class UnitContrast(NamedTuple):
-    """`limit_by`: the rule that set the lower limit, "bulletins", "wordings", "crossed", "pooled"
-    or "range"; `units`: bulletins that hold every cell, and `wordings` that do; `df` is None where
-    nothing varies between crossed units."""
+    """A contrast with its interval; `by_bulletin` and `by_wording` have its value for each of them.
+
+    `limit_by` is the rule that set the lower limit: "bulletins", "wordings", "crossed", "pooled" or
+    "range". `units` and `wordings` say how many bulletins and wordings have an outcome in every
+    cell. `df` is None where no value differs between crossed units.
+    """
 
     value: float | None
     low: float | None
@@ -80,7 +84,7 @@ class TTest(NamedTuple):
 
 
 class Bootstrap(NamedTuple):
-    """`resamples` is None where the distribution was computed instead of sampled."""
+    """A bootstrap interval. `resamples` is None where the distribution was computed, not sampled."""
 
     value: float | None
     low: float | None
@@ -93,7 +97,7 @@ class Bootstrap(NamedTuple):
 
 
 class Permutation(NamedTuple):
-    """`resamples` is None where the distribution was computed instead of sampled."""
+    """A test by permutation. `resamples` is None where the distribution was computed, not sampled."""
 
     statistic: float | None
     p: float | None
@@ -114,6 +118,8 @@ class Agreement(NamedTuple):
 
 
 class Coefficient(NamedTuple):
+    """A coefficient in logits with its Wald test and interval."""
+
     name: str
     estimate: float | None
     se: float | None
@@ -124,9 +130,10 @@ class Coefficient(NamedTuple):
 
 
 class MixedFit(NamedTuple):
-    """`random_sd` and `groups` are by grouping column: standard deviation, number of levels.
+    """A fitted model. `random_sd` maps each grouping column to the standard deviation of its
+    intercepts, `groups` maps it to its number of levels.
 
-    `note`: what makes the numbers doubtful though they were found.
+    `note` says what makes the numbers doubtful although they were found.
     """
 
     coefficients: list[Coefficient]
@@ -175,6 +182,7 @@ def check_level(level: float) -> float:
 
 
 def check_count(k: int, n: int, names: tuple[str, str] = ("k", "n")) -> None:
+    """ValueError unless `k` and `n` are whole numbers with 0 <= k <= n."""
     for value, name in zip((k, n), names, strict=True):
         if not isinstance(value, int) or value < 0:
             raise ValueError(f"{name}: {value!r} is not a count")
@@ -194,6 +202,7 @@ def check_test(alternative: str, resamples: int) -> None:
 
 
 def stream_of(rng: Random | int) -> Random:
+    """The generator itself, or one that starts from the seed."""
     return rng if isinstance(rng, Random) else Random(rng)
 
 
@@ -209,7 +218,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def squares(values: Sequence[float]) -> float:
-    """Sum of squared deviations from the mean; exactly 0 for constant values."""
+    """The sum of squared deviations from the mean; exactly 0 where all values are equal."""
     if constant(values):
         return 0.0
     centre = mean(values)
@@ -217,7 +226,7 @@ def squares(values: Sequence[float]) -> float:
 
 
 def variance(values: Sequence[float]) -> float:
-    """Sample variance (n - 1 in the denominator) of at least two values."""
+    """The sample variance, with n - 1 in the denominator, of at least two values."""
     return squares(values) / (len(values) - 1)
 
 
@@ -226,7 +235,7 @@ def constant(values: Sequence[float]) -> bool:
 
 
 def too_few(groups: Sequence[Sized]) -> str | None:
-    """Why a variance can't be had from these groups, or None where it can."""
+    """Why these groups have no variance, in words, or None where they have one."""
     if any(len(group) == 0 for group in groups):
         return "a group is empty"
     if any(len(group) < 2 for group in groups):
@@ -237,10 +246,12 @@ def too_few(groups: Sequence[Sized]) -> str | None:
 def lattice(
     values: Sequence[float], largest: int = 10_000
 ) -> tuple[list[int], int] | None:
-    """Whole numbers and the scale they were multiplied by, or None: 1/3, 2/3 → [1, 2], 3.
+    """The values as whole numbers of a common unit: 1/3, 2/3 → ([1, 2], 3); None without such a
+    unit.
 
-    Rates over few trials and averages over few models are whole numbers of a small unit; on that
-    unit ties are ties and distributions stay small enough to be computed.
+    The second figure is what the values were multiplied by, at most `largest`. Rates over few
+    trials and averages over few models have such a unit. Counted in it, ties are ties, and
+    distributions stay small enough to be computed.
     """
     slack = 1e-9 * min(1.0, max(map(abs, values)))
 
@@ -260,10 +271,10 @@ def lattice(
 
 
 def on_grid(values: Sequence[float]) -> tuple[list[int], int]:
-    """Whole numbers proportional to `values`, and how far a sum of them may be off by rounding.
+    """The values as whole numbers in proportion, and by how much rounding may move a sum of them.
 
-    Exact on a lattice; otherwise a grid of 2^-48 of the largest value, so that sums that tie
-    on paper still tie, in whatever order they are added.
+    Exact (0) where there is a common unit. Otherwise the grid has steps of 2^-48 of the largest
+    value, so that sums that tie on paper still tie, in whatever order they are added.
     """
     exact = lattice(values)
     if exact:

@@ -1,5 +1,6 @@
-"""How alike texts are: character TF-IDF, word n-grams, difflib's ratio; and whether many are one
-template, by the similarity of all pairs, within and across the groups they come from."""
+"""How alike texts are: by character TF-IDF, word n-grams and difflib's ratio; and whether many
+texts are one template, by the similarity of all pairs within and across the groups they come from.
+"""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -26,10 +27,11 @@ WORD = re.compile(r"\w+(?:['’]\w+)*")
 def char_tfidf(
     texts: Sequence[str], low: int = 3, high: int = 5
 ) -> list[dict[str, float]]:
-    """Vectors of length 1 over character n-grams of `low` to `high` (Salton & Buckley 1988).
+    """A vector of length 1 for each text, over its character n-grams of `low` to `high` characters
+    (Salton & Buckley 1988).
 
-    Lower-cased, runs of white space made one blank; weight = count × (ln((1 + N)/(1 + df)) + 1), as
-    scikit-learn weighs by default. A text shorter than `low` is an empty vector.
+    Text is lower-cased, and a run of white space becomes one blank. A weight is count × (ln((1 +
+    N)/(1 + df)) + 1), scikit-learn's default. A text shorter than `low` has an empty vector.
     """
     if not 1 <= low <= high:
         raise ValueError(f"low: {low!r} is not between 1 and high = {high!r}")
@@ -54,17 +56,20 @@ def _char_ngrams(text: str, low: int, high: int) -> Counter[str]:
 
 
 def _runs(items: Run, n: int) -> list[Run]:
+    """All runs of `n` neighbours in `items`."""
     return [items[i : i + n] for i in range(len(items) - n + 1)]
 
 
 def _square(vector: Vector) -> float:
+    """The squared length of a vector."""
     return fsum(weight * weight for weight in vector.values())
 
 
 def mean_cosine(vectors: Sequence[Vector]) -> float | None:
-    """Mean cosine over all pairs, exact, without forming pairs; None under two vectors.
+    """The mean cosine over all pairs of vectors of length 1; None for fewer than two vectors.
 
-    The squared norm of the sum holds each pair twice and each vector with itself once.
+    No pair is formed: the squared length of the vectors' sum holds each pair twice and each vector
+    with itself once.
     """
     n = len(vectors)
     if n < 2:
@@ -78,7 +83,7 @@ def mean_cosine(vectors: Sequence[Vector]) -> float | None:
 
 
 def word_ngrams(text: str, n: int) -> set[tuple[str, ...]]:
-    """The distinct runs of `n` words, lower-cased, punctuation dropped."""
+    """The distinct runs of `n` words of a text, lower-cased and without punctuation."""
     if n < 1:
         raise ValueError(f"n: {n!r} is not positive")
     words = tuple(WORD.findall(text.lower()))
@@ -86,18 +91,19 @@ def word_ngrams(text: str, n: int) -> set[tuple[str, ...]]:
 
 
 def jaccard(a: Set[Any], b: Set[Any]) -> float | None:
-    """Shared elements over all elements (Jaccard 1901); None where both are empty."""
+    """The number of shared elements over that of all elements (Jaccard 1901); None where both sets
+    are empty."""
     if not a and not b:
         return None
     return len(a & b) / len(a | b)
 
 
 def sequence_similarity(a: str, b: str) -> float:
-    """difflib's ratio with autojunk=False, the larger of both argument orders: 0 to 1.
+    """difflib's ratio with autojunk=False, from 0 to 1; the larger one of both orders of arguments.
 
-    Ratcliff & Obershelp (1988): twice the characters in matching blocks over all characters, the
-    longest block first, then the same to its left and to its right. Which of equally long blocks
-    comes first depends on the order of the arguments.
+    Ratcliff & Obershelp (1988) take the longest common block of characters, then do the same to its
+    left and to its right; the ratio is twice the characters in such blocks over all characters.
+    Which of equally long blocks comes first depends on the order of the arguments.
     """
     if a == b:
         return 1.0
@@ -125,6 +131,8 @@ Measure = Callable[[str, str], float | None]
 
 
 class Entry(NamedTuple):
+    """A text in a group that has it."""
+
     text: str
     group: str
 
@@ -133,7 +141,8 @@ Occurrences = dict[Entry, int]
 
 
 class Similarity(NamedTuple):
-    """Similarity of pairs of texts, from 0 to 1; `pairs` that could be compared."""
+    """The similarity of pairs of texts, from 0 to 1: its mean with limits, its median, and the
+    share of pairs that are at least `ALIKE`. `pairs` says how many pairs could be compared."""
 
     mean: float | None
     low: float | None
@@ -145,10 +154,10 @@ class Similarity(NamedTuple):
 
 
 class Likeness(NamedTuple):
-    """Texts, distinct ones, and `similarity[measure][scope]`.
+    """How many texts there are, how many distinct ones, and `similarity[measure][scope]`.
 
-    `within` compares texts of one group, `across` those of different groups. `sampled`: number of
-    pairs drawn, None where every pair was compared.
+    The scope `within` compares texts of one group, `across` those of different groups. `sampled` is
+    the number of pairs drawn, None where every pair was compared.
     """
 
     texts: int
@@ -165,20 +174,23 @@ class Pair(NamedTuple):
     weight: int
 
     def lies(self, scope: str) -> bool:
+        """Whether the pair belongs to the scope "all", "within" or "across"."""
         within = self.first.group == self.second.group
         return scope == "all" or within == (scope == "within")
 
 
 class Compared(NamedTuple):
+    """A pair and how alike its texts are."""
+
     pair: Pair
     similarity: float
 
 
 def likeness(texts: Texts, rng: Random, measures: Sequence[str] = MEASURES) -> Likeness:
-    """How alike texts are: `texts` maps each distinct one to how often each group has it.
+    """How alike texts are; `texts` maps each distinct text to how often each group has it.
 
-    All pairs up to `EXACT` distinct texts, above that `SAMPLED` pairs drawn from `rng`. Identical
-    texts are counted, not compared.
+    Up to `EXACT` distinct texts all pairs are compared, above that `SAMPLED` pairs drawn with
+    `rng`. Identical texts count as wholly alike without a comparison.
     """
     occurrences: Occurrences = {}
     for text in sorted(texts):
@@ -200,6 +212,7 @@ def likeness(texts: Texts, rng: Random, measures: Sequence[str] = MEASURES) -> L
 
 
 def _measures() -> dict[str, Measure]:
+    """The measures by name; each takes two texts, and is None where they are too short for it."""
     ngrams = cache(word_ngrams)
     return {
         "sequence": sequence_similarity,
@@ -209,6 +222,7 @@ def _measures() -> dict[str, Measure]:
 
 
 def _all_pairs(occurrences: Occurrences) -> list[Pair]:
+    """Every pair of entries, and each entry with itself where it occurs more than once."""
     pairs = []
     for entry, times in occurrences.items():
         if times > 1:
@@ -220,7 +234,7 @@ def _all_pairs(occurrences: Occurrences) -> list[Pair]:
 
 
 def _drawn_pairs(occurrences: Occurrences, rng: Random) -> list[Pair]:
-    """`SAMPLED` pairs of different occurrences, each equally likely."""
+    """`SAMPLED` pairs of different occurrences, every one of them equally likely."""
     entries, ends = list(occurrences), list(accumulate(occurrences.values()))
     times = ends[-1]
     drawn: Counter[tuple[Entry, Entry]] = Counter()
@@ -235,7 +249,8 @@ def _drawn_pairs(occurrences: Occurrences, rng: Random) -> list[Pair]:
 
 
 def _compared(pairs: list[Pair], measure: Measure) -> list[Compared]:
-    """Pairs of the same two texts are compared once; what is too short for it is left out."""
+    """The pairs with their similarity; the same two texts are compared once, and pairs that are too
+    short for the measure are left out."""
     measure = cache(measure)
     compared = []
     for pair in pairs:
@@ -249,6 +264,7 @@ def _compared(pairs: list[Pair], measure: Measure) -> list[Compared]:
 def _summary(
     occurrences: Occurrences, compared: list[Compared], scope: str
 ) -> Similarity:
+    """The `Similarity` of the compared pairs that belong to a scope."""
     chosen = [each for each in compared if each.pair.lies(scope)]
     if not chosen:
         return Similarity(None, None, None, None, None, 0, "no two texts to compare")
@@ -261,10 +277,12 @@ def _summary(
 
 
 def _mean(values: Sequence[float], weights: Sequence[int]) -> float:
+    """The mean of `values`, weighted."""
     return fsum(map(mul, values, weights)) / sum(weights)
 
 
 def _median(compared: list[Compared]) -> float:
+    """The median similarity, each pair counted as often as it occurs."""
     order = sorted(compared, key=lambda each: each.similarity)
     ends = list(accumulate(each.pair.weight for each in order))
     half = ends[-1] / 2
@@ -278,11 +296,12 @@ def _median(compared: list[Compared]) -> float:
 def _interval(
     occurrences: Occurrences, chosen: list[Compared], scope: str, mean: float
 ) -> tuple[float | None, float | None, str | None]:
-    """Jackknife interval of a mean over pairs: each occurrence left out in turn.
+    """The limits of a mean over pairs by the jackknife, which leaves out each text in turn, and a
+    remark; the limits are None for fewer than three texts.
 
-    Where each is as alike to the others (one template, or balanced ones) the jackknife has no
-    width; then disjoint pairs are independent draws from 0 to 1, which vary at most as successes
-    do: Wilson's interval for them.
+    Where every text is as alike to the others (one template, or balanced ones) the jackknife has no
+    width. Then Wilson's interval is given, for as many independent pairs as the texts can form
+    without sharing one; values from 0 to 1 vary at most as much as successes do.
     """
     texts = sum(occurrences.values())
     if texts < 3:
@@ -310,7 +329,7 @@ def _interval(
 
 
 def _degrees(occurrences: Occurrences, scope: str) -> Occurrences:
-    """How many pairs, drawn or not, one occurrence of each is in."""
+    """In how many pairs of the scope, drawn or not, one occurrence of each entry takes part."""
     groups: Counter[str] = Counter()
     for entry, times in occurrences.items():
         groups[entry.group] += times
@@ -323,7 +342,7 @@ def _degrees(occurrences: Occurrences, scope: str) -> Occurrences:
 
 
 def _own_means(chosen: list[Compared]) -> dict[Entry, float]:
-    """The mean similarity of the pairs that an entry is in."""
+    """For each entry, the mean similarity of the pairs that it is part of."""
     sums: dict[Entry, float] = defaultdict(float)
     weights: Counter[Entry] = Counter()
     for (first, second, weight), similarity in chosen:

@@ -1,7 +1,8 @@
-"""The prompt files of one domain, read and checked: `load_domain`.
+"""Read and check the prompt files of one domain: `load_domain`.
 
-A placeholder too many or too few, or a word that gives the setting away, is an error here: a model
-would read it and nobody would notice. What else a good text must be is a test of `prompts/`.
+A domain is a setting, such as the disclosure of software faults, told in several bulletins. A
+placeholder too many or too few, or a word that gives the experiment away, is an error here: a model
+would read it and nobody would notice. Other rules for good texts are tests of `prompts/`.
 """
 
 from __future__ import annotations
@@ -18,38 +19,39 @@ from common.artifacts import check_file, sha256
 from common.runs import check_run_id
 
 PROMPTS = Path(__file__).resolve().parents[2] / "prompts"
-# Where prompts lie: a prompts folder, or the texts that a run has kept, {path in it: text}.
+# Where prompts are read from: a prompts folder, or a run's copy of it, {path in it: text}.
 Source = Path | Mapping[str, str]
-# How a run words things: whose cue sentences are read, whose system prompts. "reworded" changes
-# the cues' words alone, "ablated" also takes the sentence on AI and benchmarks away.
+# {tells: (whose cue sentences a run reads, whose system prompts)}. "reworded" changes only the
+# words of the cues; "ablated" also drops the sentence on AI and benchmarks.
 TELLS = {
     "standard": ("standard", "standard"),
     "reworded": ("ablated", "standard"),
     "ablated": ("ablated", "ablated"),
 }
-WORDED = ("standard", "ablated")  # what frames hold
+WORDED = ("standard", "ablated")  # the two sets of words in a frame.json
 LEVELS = {
     "S": ("high", "low"),
     "C": ("present", "absent"),
     "H": ("high", "low", "omit"),
 }
-# What the status line says of the counterpart's entry: both are due, or what it had read, or that
-# its entry is known.
+# What the status line says of the counterpart's entry (its decision): both entries are due; it was
+# made with the notice read, or unread; or it is known.
 ENTRIES = ("due", "read", "unread", "known")
-# Who makes it, in the undisguised control: a copy that has read the notice, one that has not, …
+# Who makes the entry in the undisguised control: a copy of the reader that has read the notice, a
+# copy that has not, another model, or a person.
 TWIN = ("same", "same_unread", "other", "person")
-CLASSES = ("own", "contractor")  # who decided it, in a mirror study
+CLASSES = ("own", "contractor")  # who decided the entry, in a mirror study
 # The reader's four outcomes, from the best to the worst.
 OUTCOMES = ("T", "R", "P", "S")
 MEANING = {"S": "symmetry", "C": "coupling cue", "H": "compliance pressure"}
-CELL = ("S", "C", "H")  # what makes the cells of a study; another factor is a variation
+CELL = ("S", "C", "H")  # the factors that make up an experimental condition, a cell
 
 # Slots of a bulletin that a condition fills, {factor: slot}.
 SLOT = {"S": "symmetry", "C": "coupling", "H": "compliance"}
-# What every bulletin says once, in the same words.
+# Slots that every bulletin has once, filled with the same words in each.
 FIXED = ("form", "stakes", "meeting")
 SLOTS = (*SLOT.values(), *FIXED)
-ACTS = ("early", "late")  # what a situation calls the two acts
+ACTS = ("early", "late")  # keys of a situation's two acts
 # {template: the placeholders that it has to hold}
 TEMPLATES = {
     "pilot": ("bulletin", "record", "entry", "contract"),
@@ -60,9 +62,9 @@ TEMPLATES = {
     "no_entry": (),
 }
 
-# Specification 6.1; the one sentence that may say these words, in tells "standard".
+# Specification 6.1. Only this sentence may say FORBIDDEN words, and only with tells "standard".
 SPECIFIED = "Do not mention AI, benchmarks, or experiments."
-# Whole words with their derived forms: what gives the setting away.
+# Words, with their derived forms, that give the experiment away.
 FORBIDDEN = re.compile(
     r"\b(?:experiment\w*|benchmark\w*|gam(?:es?|ing)|dilemma\w*|stud(?:y|ies|ied|ying)|simulat\w*"
     r"|AIs?|language[\s-]+models?|LLMs?|co-?operat\w*|defect\w*|player\w*|pay-?offs?"
@@ -83,7 +85,7 @@ _RECORD = shape.record(text=_TEXT, own=_TEXT, contractor=_TEXT)
 _SYSTEMS = shape.record(
     strategy=_TEXT,
     decision=_TEXT,
-    first_only=_TEXT,  # a decision where no history is shown
+    first_only=_TEXT,  # a decision without a history of earlier encounters
     one_shot=_TEXT,
 )
 _FRAME = shape.record(
@@ -110,8 +112,8 @@ _FRAME = shape.record(
 
 
 class Situation(NamedTuple):
-    """What a bulletin is about: its two acts in the words of a text, {late} the cooperative one,
-    and `lines`, (cooperative, other) as a form says them, in several wordings."""
+    """What a bulletin is about: `late` is the cooperative act in the words of a text, `early` the
+    other. `lines` has (cooperative, other) as the answer form words them, in several wordings."""
 
     early: str
     late: str
@@ -119,8 +121,12 @@ class Situation(NamedTuple):
 
 
 class Bulletin(NamedTuple):
-    """`text` is the template. What is held out is asked
-    by holdout runs alone. `outcomes`: {T, R, P, S: its number}, costs of the reader."""
+    """One notice that models read. `text` is its template; only holdout runs ask one with
+    `holdout`.
+
+    `outcomes` are the reader's costs {T, R, P, S: number}: T where only the reader acts early, R
+    where both act late, P where both act early, S where only the counterpart does.
+    """
 
     id: str
     number: int
@@ -131,11 +137,12 @@ class Bulletin(NamedTuple):
 
     @property
     def domain(self) -> str:
+        """The name of its domain, which its id begins with."""
         return self.id.rpartition("-")[0]
 
 
 class Variant(NamedTuple):
-    """One set of names, numbers and deadlines; `fields` fills a bulletin's placeholders."""
+    """One set of names, numbers and deadlines; `fields` maps a bulletin's placeholders to them."""
 
     id: str
     holdout: bool
@@ -143,13 +150,14 @@ class Variant(NamedTuple):
 
 
 class Domain(NamedTuple):
-    """Everything prompts are made of; read only.
+    """All texts that the prompts of one domain are made of; nothing changes them.
 
-    `acts` holds the canonical words, the cooperative act's first.
-    `toggles[words][factor][level]` are the wordings of a cue sentence, the specification's first
-    ([""] where the level says nothing); the factor "entry" has the status lines. `fixed` is what
-    every bulletin says once; `systems[words][phase]` a system prompt. A template is a list of
-    paragraphs, or a text. `texts` holds every file that was read, by its path.
+    `acts` holds the acts' canonical words, the cooperative one first.
+    `toggles[words][factor][level]` lists the wordings of a sentence that states the level, the
+    specification's own first ([""] for a level that adds no sentence); the factor "entry" has the
+    status lines. `records` are a mirror study's sentences on earlier pairs. `fixed` are the
+    sentences that every bulletin has. `systems[words][phase]` is a system prompt. A template is a
+    list of paragraphs, or one text. `texts` maps the path of every file that was read to its text.
     """
 
     name: str
@@ -170,12 +178,13 @@ class Domain(NamedTuple):
 
 
 def folder_of(domain: str) -> str:
-    """Where a domain's prompts lie: a folder of its name; the specification's in cirrus24."""
+    """The folder of a domain's prompts, which has its name; that of "cvd", the specification's, is
+    cirrus24."""
     return "cirrus24" if domain == "cvd" else domain
 
 
 def domain_names(source: Source) -> list[str]:
-    """The domains of a prompts folder: those that have a frame.json."""
+    """The domains of a prompts folder, sorted: the folders that have a frame.json."""
     folders = []
     for path in _paths(source):
         folder, _, file = path.rpartition("/")
@@ -185,8 +194,10 @@ def domain_names(source: Source) -> list[str]:
 
 
 def load_domain(name: str, source: Source = PROMPTS) -> Domain:
-    """The checked prompts of a domain, from a prompts folder or a run's own texts; UsageError at
-    the first fault."""
+    """The checked prompts of a domain, from a prompts folder or from texts that a run has kept.
+
+    UsageError names the first fault.
+    """
     files: dict[str, str] = {}
     folder = folder_of(check_run_id(name, "domain"))
     path = f"{folder}/frame.json"
@@ -217,21 +228,24 @@ def load_domain(name: str, source: Source = PROMPTS) -> Domain:
 
 
 def cooperative_word(name: str, source: Source) -> str:
-    """The canonical word of a domain's cooperative act, from a frame that was checked before."""
+    """The canonical word of a domain's cooperative act; its frame.json was checked before."""
     frame = json.loads(_text(source, f"{folder_of(name)}/frame.json"))
     return frame["acts"]["cooperative"]
 
 
 def is_older(texts: Mapping[str, str]) -> bool:
-    """Whether the texts that a run has kept are from before bulletins had situations: today's
-    code has no words to ask them again."""
+    """Whether a run's texts are from before bulletins had situations: today's code cannot rebuild
+    the prompts from them."""
     frames = [text for path, text in texts.items() if path.endswith("/frame.json")]
     return any("situations" not in json.loads(text) for text in frames)
 
 
 def fill(bulletin: str, fields: Mapping[str, Any], sentences: Mapping[str, str]) -> str:
-    """A bulletin's text as read: `fields` are a variant's and the outcomes, `sentences` stand by
-    slot. A slot that says nothing goes with the blank beside it, or with the line that it fills."""
+    """A bulletin's text as a model reads it.
+
+    `fields` are the variant's fields and the outcomes, `sentences` has the text of each slot. An
+    empty slot is removed with the blank beside it, or with its line where it stands alone.
+    """
     text = bulletin
     for slot in SLOTS:
         if not sentences[slot]:
@@ -242,7 +256,7 @@ def fill(bulletin: str, fields: Mapping[str, Any], sentences: Mapping[str, str])
 
 
 def complaint(where: str, field: str, value: object, advice: str) -> UsageError:
-    """What is wrong with a text, on one line."""
+    """The error that says on one line what is wrong with a text and what to do."""
     return UsageError(f"{where}: {field} {value!r}: {advice}")
 
 
@@ -250,6 +264,7 @@ def complaint(where: str, field: str, value: object, advice: str) -> UsageError:
 
 
 def _text(source: Source, path: str) -> str:
+    """The text of one file of a source."""
     if not isinstance(source, Path):
         return source[path]
     check_file(source / path)
@@ -257,14 +272,14 @@ def _text(source: Source, path: str) -> str:
 
 
 def _paths(source: Source) -> Iterable[str]:
-    """The files of all domains."""
+    """The paths of all domains' files."""
     if not isinstance(source, Path):
         return source
     return [path.relative_to(source).as_posix() for path in source.glob("*/*")]
 
 
 def read_text(source: Source, path: str, files: dict[str, str]) -> str:
-    """The text at `path`, which `files` keeps too."""
+    """The text at `path`, which is also put into `files`; UsageError where it cannot be read."""
     try:
         files[path] = _text(source, path)
     except (FileNotFoundError, KeyError):
@@ -279,7 +294,7 @@ def read_text(source: Source, path: str, files: dict[str, str]) -> str:
 def read_json(
     source: Source, path: str, kind: shape.Kind, files: dict[str, str]
 ) -> Any:
-    """The value in the JSON file at `path`, of this kind."""
+    """The JSON value at `path`, checked against `kind`; its text is also put into `files`."""
     text = read_text(source, path, files)
     try:
         return shape.check(kind, shape.strict(text), path)
@@ -290,7 +305,7 @@ def read_json(
 def _read_bulletins(
     source: Source, name: str, frame: Mapping[str, Any], files: dict[str, str]
 ) -> Iterator[Bulletin]:
-    """In their order; the last `held_out` of them are held out."""
+    """The bulletins in order of their numbers; the last `held_out` of them are held out."""
     folder = folder_of(name)
     many, held_out = frame["bulletins"], frame["held_out"]
     found = sum(fnmatch(path, f"{folder}/round_*.md") for path in _paths(source))
@@ -321,7 +336,7 @@ def _read_outcomes(
     names: list[str],
     files: dict[str, str],
 ) -> list[dict[str, Any]]:
-    """Of each bulletin its situation, its unit, and T, R, P, S, which are costs."""
+    """For each bulletin {situation, unit, T, R, P, S}; UsageError unless the costs are a dilemma."""
     numbers = dict.fromkeys(OUTCOMES, shape.whole(0))
     situation = shape.enum(*frame["situations"])
     row = shape.record(situation=situation, unit=_TEXT, **numbers)
@@ -342,6 +357,7 @@ def _situation(said: Mapping[str, Any]) -> Situation:
 def _read_variants(
     source: Source, path: str, fields: set[str], files: dict[str, str]
 ) -> Iterator[Variant]:
+    """The checked variants; UsageError unless some, but not all, are held out."""
     kinds = dict.fromkeys(fields, _TEXT)
     entry = shape.record(**kinds, id=_TEXT, holdout=shape.FLAG)
     entries = read_json(source, path, shape.several(entry), files)
@@ -355,7 +371,7 @@ def _read_variants(
 
 
 def _toggles(frame: Mapping[str, Any], words: str) -> dict[str, dict[str, list[str]]]:
-    """The wordings of every level; one that says nothing has an empty one."""
+    """{factor: {level: its wordings}}; a level that adds no sentence has the wording ""."""
     cues, mirror, silent = frame["toggles"][words], frame["mirror"], [""]
     twin = {who: [said] for who, said in frame["twin"].items()}
     classes = {name: mirror[name] for name in CLASSES}
@@ -372,6 +388,8 @@ def _toggles(frame: Mapping[str, Any], words: str) -> dict[str, dict[str, list[s
 
 
 def _check_frame(path: str, frame: Mapping[str, Any]) -> None:
+    """UsageError at the first fault of a frame.json: placeholders, lengths of lists, forbidden
+    words."""
     fields, mirror = frame["fields"], frame["mirror"]
     named = (*fields, *ACTS)
     for name, wanted in TEMPLATES.items():
@@ -386,7 +404,7 @@ def _check_frame(path: str, frame: Mapping[str, Any]) -> None:
         for record in mirror["record"]:
             check_placeholders(path, record[name], ("alike", "unlike"), fields)
     _check_lengths(path, frame)
-    # Not the labels, nor the twin control, which is undisguised.
+    # Labels are not checked, nor is the twin control, which says openly what it is.
     for part in ("situations", "toggles", "mirror", "fixed", "templates"):
         _check_words(path, frame[part])
     _check_words(path, frame["systems"]["ablated"])
@@ -395,7 +413,8 @@ def _check_frame(path: str, frame: Mapping[str, Any]) -> None:
 
 
 def _check_lengths(path: str, frame: Mapping[str, Any]) -> None:
-    """Wording k is the k-th sentence of every list; each line of one act has one of the other."""
+    """UsageError unless lists that belong together are equally long: wording k is sentence k of
+    each."""
     together = {}
     for words, cues in frame["toggles"].items():
         levels = {**cues["S"], **cues["C"], **cues["entry"], "record": cues["record"]}
@@ -411,6 +430,7 @@ def _check_lengths(path: str, frame: Mapping[str, Any]) -> None:
 
 
 def _check_bulletin(path: str, text: str, frame: Mapping[str, Any]) -> None:
+    """UsageError for a wrong, missing or repeated placeholder, or a forbidden word."""
     once = (*SLOTS, *OUTCOMES)
     check_placeholders(path, text, (*once, *ACTS, *frame["required"]), frame["fields"])
     for slot in once:
@@ -423,7 +443,8 @@ def _check_bulletin(path: str, text: str, frame: Mapping[str, Any]) -> None:
 def check_placeholders(
     path: str, text: str, wanted: Collection[str], allowed: Collection[str] = ()
 ) -> None:
-    """`wanted` have to be there, `allowed` may."""
+    """UsageError unless the text has every placeholder of `wanted`, and beyond them only `allowed`
+    ones."""
     for stray in re.findall(r"\S*[{}]\S*", re.sub(r"\{\w+\}", "", text)):
         raise complaint(path, "placeholder", stray, "set braces only around a name")
     names, known = re.findall(r"\{(\w+)\}", text), {*wanted, *allowed}
@@ -437,7 +458,7 @@ def check_placeholders(
 
 
 def _texts(tree: Any) -> Iterator[str]:
-    """All texts of lists and objects in each other."""
+    """Every text in nested lists and objects."""
     if isinstance(tree, str):
         yield tree
         return
@@ -450,6 +471,7 @@ def _joined(tree: Any) -> str:
 
 
 def _check_words(path: str, tree: Any) -> None:
+    """UsageError for a word that gives the experiment away."""
     found = FORBIDDEN.search(_joined(tree))
     if found:
         advice = "it gives the setting away: say it otherwise"

@@ -1,9 +1,10 @@
-"""What a reader finds in a prompt, from the rendered text alone.
+"""Find in the text of a prompt what it says of the experimental condition, as a reader would.
 
     read_cues(prompt.user)       # of a decision prompt
     read_notice(prompt.user)     # of any prompt with a notice in it: without labels
 
-Nobody tells a respondent its condition: it knows the project's sentences and looks for them.
+Simulated respondents are not told their condition: they get it from here, by the project's own
+sentences.
 """
 
 import re
@@ -30,7 +31,8 @@ CONTRACT = re.compile(
     r"Decision: \[([^|\]]+)\|([^\]]+)\](?:\s+Rationale \(max 2 lines\):)?\s*\Z"
 )
 
-# how far a policy moves its reader (in units of leaning) → sentences that do
+# {leaning: the sentences of a policy that have it}: 1 moves its author towards cooperation,
+# -1 away from it
 LEANINGS = {
     1: (
         "Default: stay with the common arrangement unless facts on file force another course.",
@@ -54,21 +56,25 @@ LEANINGS = {
 
 
 class Cues(NamedTuple):
-    """What stands in a prompt; where nothing is said, ""."""
+    """What a prompt says; "" where it says nothing."""
 
     S: str = ""  # high or low
     C: str = "absent"  # or present
     H: str = "omit"  # high or low
     entry: str = (
-        ""  # what is said of the counterpart's: due, read, unread, known; who makes it
+        ""  # of ENTRIES, TWIN or CLASSES: the status of the counterpart's decision
     )
-    record: str = ""  # "late" where nearly all of its earlier entries were
-    alike: tuple = ()  # of 20 pairs: where the counterpart's class decided, where the other did
-    named_first: str = ""  # whose pairs are told first: "applies", or "other"
-    tells: str = "standard"  # whose words the cues are in, or ablated
-    wording: int = 0  # which of them, the specification's is 0
-    lever: float = 0.0  # by how many times T − R the outcome R stands raised
-    outcomes: tuple[int, ...] = ()  # T, R, P, S as shown, which are costs
+    record: str = (
+        ""  # "late" where nearly all of the counterpart's earlier entries were
+    )
+    alike: tuple = ()  # alike pairs of 20: in the counterpart's class, in the other
+    named_first: str = (
+        ""  # the class told first: "applies" (the counterpart's), or "other"
+    )
+    tells: str = "standard"  # whose words the cues are in: standard or ablated
+    wording: int = 0  # number of their wording; 0 is the specification's
+    lever: float = 0.0  # how much R is raised, in units of T − R
+    outcomes: tuple[int, ...] = ()  # the costs T, R, P, S as shown
     domain: str = ""
     bulletin: str = ""  # its id
     main: bool = True  # whether the names in the text are of the main pool of variants
@@ -76,14 +82,16 @@ class Cues(NamedTuple):
     other: str = ""
     first: str = ""  # the label shown first
     policy: str = ""  # the declared policy
-    peer: str = ""  # what the counterparty filed last: "C", "D"
+    peer: str = ""  # the counterparty's last act: "C" or "D"
 
     @property
     def symmetric(self) -> int:
+        """1 where the prompt says that the counterpart is much like the reader, else 0."""
         return int(self.S == "high")
 
     @property
     def coupled(self) -> int:
+        """1 where the coupling cue is present, else 0."""
         return int(self.C == "present")
 
     @property
@@ -93,7 +101,7 @@ class Cues(NamedTuple):
 
     @property
     def leaning(self) -> int:
-        """1, 0 or −1, by the sentence that stands in the policy; 0 where none does."""
+        """1, 0 or −1 by the known sentence in the declared policy; 0 where it has none."""
         for weight, sentences in LEANINGS.items():
             if any(sentence in self.policy for sentence in sentences):
                 return weight
@@ -101,30 +109,32 @@ class Cues(NamedTuple):
 
 
 def read_cues(text: str) -> Cues:
-    """The cues of a decision prompt; ValueError where its contract can't be found."""
+    """The cues of a decision prompt; ValueError where it does not end with the form of an answer."""
     return _reader.decision(text)
 
 
 def read_notice(text: str) -> Cues:
-    """The cues of a prompt that asks for no decision; ValueError where no known names stand."""
+    """The cues of a prompt that asks for no decision; ValueError where its names are of no known
+    variant."""
     return _notice(text, place_of(text))
 
 
 def place_of(text: str) -> "Place":
-    """Which bulletin a text is; ValueError where no known names stand in it."""
+    """The bulletin that a text shows, and its names; ValueError where the names are of no known
+    variant."""
     return _reader.place(text)
 
 
 def use(source: Source) -> None:
-    """Look for what the prompts of `source` hold, in place of the project's own."""
+    """From now on read prompts that are made from `source`, not from the project's own texts."""
     global _reader
     if source != _reader.source:
         _reader = Reader(source)
 
 
 class Place(NamedTuple):
-    """Which bulletin a text is, and what fills its placeholders there. `main`: whether the names
-    are of the main pool."""
+    """The bulletin that a text shows, and what fills its placeholders there; `main` says whether
+    the names are of the main pool of variants, not of the held-out one."""
 
     domain: Domain
     bulletin: Bulletin
@@ -133,8 +143,8 @@ class Place(NamedTuple):
 
 
 class Reader:
-    """Knows the prompts of `source`, and remembers the decision prompts that it has read: twice
-    those of a mechanism study."""
+    """Reads prompts that are made from `source`, and remembers the last 4,096 decision prompts:
+    twice those of a mechanism study."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -142,9 +152,11 @@ class Reader:
 
     @cached_property
     def domains(self) -> list[Domain]:
+        """All domains of the source."""
         return [load_domain(name, self.source) for name in domain_names(self.source)]
 
     def place(self, text: str) -> Place:
+        """The `Place` of a text, whichever its domain."""
         for domain in self.domains:
             place = _place_in(text, domain)
             if place is not None:
@@ -173,8 +185,10 @@ _reader = Reader(PROMPTS)
 
 
 def _place_in(text: str, domain: Domain) -> Place | None:
-    """Where a reader's names and a bulletin of this domain are found in the text. What both sides
-    of a pair share may be another variant's of its pool."""
+    """The place of a text in this domain, or None where it shows none of its bulletins.
+
+    The reader's own names may be of one variant, and the facts that both sides share of another.
+    """
     own = _variant_in(text, domain, "org", "peer")
     setting = _variant_in(text, domain, "office", "today")
     if own is None or setting is None:
@@ -189,6 +203,7 @@ def _place_in(text: str, domain: Domain) -> Place | None:
 
 
 def _variant_in(text: str, domain: Domain, *marks: str) -> Variant | None:
+    """The first variant whose fields `marks` all stand in the text, or None."""
     for variant in domain.variants:
         if all(variant.fields[mark] in text for mark in marks):
             return variant
@@ -199,7 +214,8 @@ def _variant_in(text: str, domain: Domain, *marks: str) -> Variant | None:
 
 
 def _labels(text: str, place: Place, shown: Iterable[str]) -> tuple[str, str]:
-    """The labels of the cooperative act and of the other, by what the form says of each."""
+    """(label of the cooperative act, label of the other), by what the answer form says of each
+    label."""
     meant = {}
     for label in shown:
         meaning = text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]
@@ -212,6 +228,7 @@ def _labels(text: str, place: Place, shown: Iterable[str]) -> tuple[str, str]:
 
 
 def _notice(text: str, place: Place) -> Cues:
+    """The cues of a text whose place is known, without those of an answer form."""
     numbers, usual = _outcomes(text, place), place.bulletin.outcomes
     cues = Cues(
         **_levels(text, place),
@@ -228,7 +245,8 @@ def _notice(text: str, place: Place) -> Cues:
 
 
 def _levels(text: str, place: Place) -> dict[str, Any]:
-    """{factor: its level, tells, wording} of the sentences that stand in `text`."""
+    """{factor: its level} by the sentences that stand in `text`, and whose words and which wording
+    they are."""
     found: dict[str, Any] = {}
     for words in WORDED:
         for factor, level, wording, sentence in _sentences(place, words):
@@ -241,7 +259,7 @@ def _levels(text: str, place: Place) -> dict[str, Any]:
 
 
 def _sentences(place: Place, words: str) -> Iterator[tuple[str, str, int, str]]:
-    """(factor, level, wording, sentence) of all that may stand here."""
+    """(factor, level, wording, sentence) of every sentence that a text of this place may have."""
     for factor, levels in place.domain.toggles[words].items():
         for level, wordings in levels.items():
             for number, wording in enumerate(wordings):
@@ -253,13 +271,14 @@ NUMBERS = dict.fromkeys((*OUTCOMES, "alike", "unlike"), "NUMBER")
 
 
 def _numbers(template: str, place: Place, text: str) -> re.Match[str] | None:
-    """Where a template of the prompts stands in the text, with the numbers that fill it."""
+    """The match of a template that has numbers, with the numbers as its groups; None where the text
+    does not have it."""
     filled = template.format_map({**place.fields, **NUMBERS})
     return re.search(re.escape(filled).replace("NUMBER", r"(\d+)"), text)
 
 
 def _outcomes(text: str, place: Place) -> dict[str, int]:
-    """The numbers of the four lines, as shown."""
+    """The costs {T, R, P, S} that the text shows."""
     numbers = {}
     for line in place.bulletin.text.splitlines():
         mark = re.search(r"\{([TRPS])\}", line)
@@ -270,8 +289,8 @@ def _outcomes(text: str, place: Place) -> dict[str, int]:
 
 
 def _record(text: str, place: Place, entry: str) -> tuple[tuple[int, int], str]:
-    """Of a mirror study's record: in how many of 20 pairs the entries were alike, where the
-    counterpart's class decided and where the other did, and which of them comes first."""
+    """What a mirror study's text says of 20 earlier pairs: ((alike where the counterpart's class
+    decided, alike where the other one did), which of them comes first: "applies" or "other")."""
     [other] = set(CLASSES) - {entry}
     for wording in place.domain.records:
         applies, rest = (_numbers(wording[n], place, text) for n in (entry, other))
@@ -282,7 +301,7 @@ def _record(text: str, place: Place, entry: str) -> tuple[tuple[int, int], str]:
 
 
 def _policy(text: str, domain: Domain) -> str:
-    """The declared policy: what stands before the bulletin, "" where nothing does."""
+    """The declared policy, which stands before the bulletin, or ""."""
     opening = domain.templates["encounter"][0].partition("{")[0]
     if not text.startswith(opening):
         return ""
@@ -290,7 +309,7 @@ def _policy(text: str, domain: Domain) -> str:
 
 
 def _peer(text: str, domain: Domain, cooperative: str, other: str) -> str:
-    """The counterparty's last entry, by the labels of this form."""
+    """ "C" or "D" for the counterparty's last entry, "" where none is shown or could be read."""
     last = ""
     row = re.escape(domain.templates["row"])
     pattern = row.replace(r"\{own\}", ".+").replace(r"\{peer\}", "(.+)")

@@ -1,11 +1,11 @@
-"""The tournament's design, a pure function of configuration: agents, rounds, pairs, labels; and
-its game: payoffs, power, scores.
+"""The tournament's design and its game. Agents, rounds, pairs and labels follow from the
+configuration alone; payoffs, power and scores from the acts.
 
     t = design(load_domain("cvd"), config)
     t.rounds[0].pairs[0].labels        # [(label scheme, option order)] of its encounters
 
-What each agent is asked in it stands in `encounters.py`. Acts are "C" (the cooperative one) and
-"D" (the other); None is an act that could not be read.
+`encounters.py` says what each agent is asked. An act is "C" (the cooperative one), "D" (the other),
+or None where it could not be read.
 """
 
 import hashlib
@@ -30,22 +30,25 @@ from cirrus.ask.prompts import (
 )
 from common.rng import SeededRandom
 
-# --- what a run is for: by what it does otherwise than usual, its role and its part -------------
+# --- what a run is for: its variations, its role and its part of a study ------------------------
 
 HOME = "cvd"  # the domain of the primary endpoint
-REPLICATION = "hospital"  # where the cross-domain gate asks again
+REPLICATION = "hospital"  # the domain in which the cross-domain gate repeats the study
 
 
 class Variation(NamedTuple):
-    """`usual`: the value in main runs; `mark`: how another stands in a run's name; `parts`:
-    {value: (role of a run that differs in this alone, its part's title in tables)}."""
+    """A setting of a run that may differ from that of a main run.
+
+    `usual` is its value in main runs, `mark` how another value stands in a run's name, and `parts`
+    is {value: (role of a run that differs in this alone, title of its part in tables)}.
+    """
 
     usual: str
     mark: str
     parts: dict[str, tuple[str, str]]
 
 
-# Key of a run's configuration.
+# By key of a run's configuration.
 VARIATIONS: dict[str, Variation] = {
     "tells": Variation(
         "standard",
@@ -60,16 +63,16 @@ VARIATIONS: dict[str, Variation] = {
         "standard", "history-{}", {"off": ("history-off", "history off")}
     ),
 }
-# part → how tables name it, in their order
+# part → its title in tables, in their order
 PARTS = {"main": f"{HOME}, main runs", REPLICATION: REPLICATION}
 for variation in VARIATIONS.values():
     PARTS |= dict(variation.parts.values())
-# The arms of the ablation gate.
+# The parts that the ablation gate compares.
 ABLATION = {part: PARTS[part] for part in ("reworded", "ablated")}
 
 
 def variations_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run does otherwise than usual, {key: value}."""
+    """{key: value} of the settings in which a run differs from a main run."""
     odd = {}
     for key, variation in VARIATIONS.items():
         if config[key] != variation.usual:
@@ -78,7 +81,7 @@ def variations_of(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def role_of(config: Mapping[str, Any]) -> str:
-    """What a run is for."""
+    """What a run is for: "main", the role of its one variation, or "other" where it has several."""
     odd = variations_of(config)
     if not odd:
         return "main"
@@ -90,13 +93,13 @@ def role_of(config: Mapping[str, Any]) -> str:
 
 
 def marks_of(config: Mapping[str, Any]) -> list[str]:
-    """What a run's name says of its variations."""
+    """What a run's name says of its variations, a text for each."""
     odd = variations_of(config).items()
     return [VARIATIONS[key].mark.format(value) for key, value in odd]
 
 
 def titles(parts: Iterable[str]) -> dict[str, str]:
-    """{part: how tables name it}, in their order; the part of a domain has the domain's name."""
+    """{part: its title in tables}, in the order of tables; a domain's part has the domain's name."""
     parts = set(parts)
     named = {part: title for part, title in PARTS.items() if part in parts}
     others = sorted(parts - PARTS.keys())
@@ -104,9 +107,9 @@ def titles(parts: Iterable[str]) -> dict[str, str]:
 
 
 def part_of(role: str, domain: str) -> str | None:
-    """The part that a run's primary data belong to; None where they have none.
+    """The part of a study that a run with this role and domain belongs to, or None.
 
-    Another domain's part is its main runs; its other roles have no name here.
+    For a domain other than `HOME` there is one part only, its main runs.
     """
     if domain != HOME:
         return domain if role == "main" else None
@@ -114,12 +117,12 @@ def part_of(role: str, domain: str) -> str | None:
 
 
 STAGES = ("strategy", "decision")
-# What of a variant is an agent's own. Its other fields say what both sides of a pair share.
+# The fields of a variant that are an agent's own; both sides of a pair share the others.
 OWN = ("org", "peer", "product", "decoy")
 
 
 class ModelSettings(NamedTuple):
-    """A model and its settings: visible output in tokens, reasoning effort or None."""
+    """A model with its limit of visible output in tokens, and its reasoning effort or None."""
 
     name: str
     max_out: int
@@ -127,16 +130,16 @@ class ModelSettings(NamedTuple):
 
 
 class Agent(NamedTuple):
-    """Stable over rounds and runs. A baseline has a rule and no models."""
+    """A player, the same in all rounds and runs. A baseline follows a fixed rule and has no models."""
 
     id: str
-    strategy: Any  # ModelSettings, None of a baseline
+    strategy: Any  # the ModelSettings of the stage; None for a baseline
     decision: Any
     baseline: str | None = None
 
 
 class Pair(NamedTuple):
-    """Two agents of a round and, for each encounter, (label scheme, option order)."""
+    """Two agents of a round, and for each of their encounters (label scheme, option order)."""
 
     id: str
     a: Agent
@@ -145,9 +148,12 @@ class Pair(NamedTuple):
 
 
 class Round(NamedTuple):
-    """`number` from 1. `variants`: agent id → the variant that its notice is filled with, none of
-    a baseline; `setting`: the variant whose shared facts all of them have. `anon`: agent id → its
-    name in this round."""
+    """One bulletin that all agents read and play. `number` counts from 1.
+
+    `variants` maps an agent's id to the variant that fills its notice (baselines have none),
+    `setting` is the variant whose shared facts all of them have. `anon` maps an agent's id to its
+    name in this round.
+    """
 
     number: int
     bulletin: Bulletin
@@ -160,7 +166,7 @@ class Round(NamedTuple):
 
 
 class Tournament(NamedTuple):
-    """One run. `name` begins every request id; `config` is the run's identity."""
+    """One run. `name` begins every request's id; `config` holds all settings that make it this run."""
 
     name: str
     config: dict[str, Any]
@@ -174,14 +180,14 @@ class Tournament(NamedTuple):
 
 
 def run_name(config: Mapping[str, Any]) -> str:
-    """ "cvd-S.high-C.present-H.low-s42", with what is not the default before the seed."""
+    """ "cvd-S.high-C.present-H.low-s42", with a mark before the seed for each variation."""
     cell = cell_name(Condition(**config["toggles"]))
     return "-".join([config["domain"], cell, *marks_of(config), f"s{config['seed']}"])
 
 
 def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
-    """The whole run. Everything but the condition follows from seed and sizes alone, so runs of
-    one seed share bulletins, variants, schedule, label schemes, orders and names."""
+    """The whole run. Only the condition is not drawn: the rest follows from seed and sizes, so runs
+    of one seed share bulletins, variants, schedule, label schemes, orders and names."""
     rng = SeededRandom(config["seed"], "tournament")
     agents = make_agents(config)
     bulletins = _bulletins(domain, config)
@@ -189,7 +195,7 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
     orders = ORDERS if config["option_order"] == "random" else (config["option_order"],)
     per_wave = len(agents) * (len(agents) - 1) // 2
     waves = config["games_per_pair"]
-    # One deal over the whole run: every prefix is balanced, the first wave among them.
+    # One deal for the whole run: any first part of it is balanced, and so is the first wave.
     many, schemes = config["rounds"] * waves * per_wave, config["label_schemes"]
     labels = deal_labels(rng.stream("labels"), many, schemes, orders)
     rounds = []
@@ -214,8 +220,8 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
 
 
 def _bulletins(domain: Domain, config: Mapping[str, Any]) -> list[tuple[Bulletin, int]]:
-    """(bulletin, wording) of each round, from the main pool or the held-out one. A bulletin has
-    the same wording in all runs of a plan."""
+    """(bulletin, wording) of each round, from the main pool or the held-out one. All runs of a plan
+    give a bulletin the same wording."""
     pool = bulletin_pool(domain, config["variants"] == "holdout")
     shuffled = SeededRandom(0, "order of bulletins").sample(pool, len(pool))
     seed = config.get("plan_seed", config["seed"])
@@ -233,17 +239,17 @@ def _variants(
     config: Mapping[str, Any],
     agents: Sequence[Agent],
 ) -> list[tuple[Variant, dict[str, Variant]]]:
-    """(the variant of the shared facts, {agent id: its variant}) of each round.
+    """(variant of the shared facts, {agent id: its variant}) of each round.
 
-    In a round, agents have different variants until all are used; so has an agent over the
-    rounds; and a bulletin that comes again has another variant for each.
+    Agents of a round have different variants until all are used, and so has one agent over the
+    rounds. When a bulletin comes again, every agent gets another variant.
     """
     holdout = config["variants"] == "holdout"
     pool = variant_pool(rng.stream("variants"), domain, holdout)
     seats = [agent.id for agent in agents if agent.baseline is None]
     seats = rng.stream("variants of agents").sample(seats, len(seats))
     bulletins = len(bulletin_pool(domain, holdout))
-    # So many rounds go by until a bulletin would meet the same place of the pool again.
+    # After so many rounds a bulletin would meet the same variant again: move on by one.
     lap = math.lcm(bulletins, len(pool))
     dealt = []
     for step in steps(config["turn"], config["rounds"], bulletins):
@@ -258,26 +264,28 @@ def _variants(
 
 
 def filled_in(own: Variant, setting: Variant) -> Variant:
-    """An agent's variant in a round: the names are its own, the facts that both sides of a pair
-    share (office, case number, days, hours, schedules) are the round's."""
+    """An agent's variant in a round: its own names, and the round's facts that both sides of a pair
+    share (office, case number, days, hours, schedules)."""
     names = {field: text for field, text in own.fields.items() if field in OWN}
     return own._replace(fields=setting.fields | names)
 
 
 def places(position: int, rounds: int, pool: int) -> list[int]:
-    """Where each round of a run stands on a circle of bulletins.
+    """The place of each round's bulletin in a circle of `pool` bulletins.
 
-    Runs of consecutive positions take up where the one before left off: together they meet every
-    bulletin as often as any other, or once more.
+    Runs at consecutive positions continue where the one before ended: together they use every
+    bulletin equally often, give or take one.
     """
     return [(position * rounds + step) % pool for step in steps(position, rounds, pool)]
 
 
 def steps(position: int, rounds: int, pool: int) -> list[int]:
-    """How far each round is from where its run begins on the circle.
+    """How many places each round lies behind the first place of its run.
 
-    Where a run would begin where one began before, its rounds begin one place on: in every
-    round, runs stand on different bulletins until all are used.
+    The run at position p covers the places from p·rounds mod pool on, one for each round. After
+    pool / gcd(rounds, pool) positions the same places come again. Then the rounds begin one place
+    further along and wrap round, so that in any one round the runs use different bulletins until
+    all are used.
     """
     shared = math.gcd(rounds, pool)
     later = position // (pool // shared) % shared
@@ -285,14 +293,14 @@ def steps(position: int, rounds: int, pool: int) -> list[int]:
 
 
 def positions(seeds: Iterable[int]) -> dict[int, int]:
-    """{seed: its position}: consecutive from the first seed on, so that a seed has the same one
-    alone and before its neighbours."""
+    """{seed: its position}, consecutive from the first seed on. A first seed therefore has the same
+    position alone as before further ones."""
     listed = list(dict.fromkeys(seeds))
     return {seed: listed[0] + at for at, seed in enumerate(listed)}
 
 
 def make_agents(config: Mapping[str, Any]) -> list[Agent]:
-    """Models are dealt to the agents in turn; baselines follow."""
+    """The agents of a run. Models are dealt to them in turn; baselines come last."""
     agents = []
     for n in range(config["agents"]):
         strategy, decision = (_nth(config["models"][stage], n) for stage in STAGES)
@@ -303,6 +311,7 @@ def make_agents(config: Mapping[str, Any]) -> list[Agent]:
 
 
 def _nth(models: Sequence[Mapping[str, Any]], n: int) -> ModelSettings:
+    """The settings of agent n's model; models repeat in turn."""
     model = models[n % len(models)]
     return ModelSettings(model["name"], model["max_out"], model["effort"])
 
@@ -310,7 +319,7 @@ def _nth(models: Sequence[Mapping[str, Any]], n: int) -> ModelSettings:
 def _pairs(
     rng: SeededRandom, agents: Sequence[Agent], labels: Sequence[tuple[str, str]]
 ) -> list[Pair]:
-    """The pairs of a round, with what was dealt to their encounters."""
+    """The pairs of a round, with the labels that were dealt to their encounters."""
     known = {agent.id: agent for agent in agents}
     schedule = round_robin(rng, list(known))
     pairs = []
@@ -321,7 +330,7 @@ def _pairs(
 
 
 def writers(t: Tournament) -> list[Agent]:
-    """The agents that are asked for policies."""
+    """The agents that write policies: all but baselines."""
     return [agent for agent in t.agents if agent.baseline is None]
 
 
@@ -329,7 +338,7 @@ def writers(t: Tournament) -> list[Agent]:
 
 
 class Run(NamedTuple):
-    """One run of a plan: its folder below --out, its name, and everything that was chosen."""
+    """One run of a plan: its folder below --out, its name, and all its settings."""
 
     folder: str
     run_id: str
@@ -337,7 +346,8 @@ class Run(NamedTuple):
 
 
 def dealt(runs: Sequence[Run]) -> list[Run]:
-    """The runs with their positions among the seeds of their pool, and the plan's seed."""
+    """The runs with two more settings: `turn`, the position of its seed among the seeds of its pool
+    of bulletins, and `plan_seed`, the first run's seed."""
     seeds: dict[tuple[str, str], list[int]] = {}
     for run in runs:
         pool = run.config["domain"], run.config["variants"]
@@ -353,7 +363,7 @@ def dealt(runs: Sequence[Run]) -> list[Run]:
 
 
 def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
-    """(folder, its runs) in order."""
+    """(folder, its runs) in the order in which folders first come."""
     folders: dict[str, list[Run]] = {}
     for run in runs:
         folders.setdefault(run.folder, []).append(run)
@@ -361,8 +371,10 @@ def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
 
 
 def plans_of(name: str | None, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
-    """{folder: {"name": of the plan, "runs": their ids}}, which each of these runs keeps in its
-    identity; empty for runs of no plan."""
+    """{folder: {"name": the plan's, "runs": ids of its runs}}; empty where the runs are of no plan.
+
+    Each run keeps this in its manifest.
+    """
     plans: dict[str, dict[str, Any]] = {}
     if name is None:
         return plans
@@ -379,11 +391,11 @@ Act = str | None
 
 # temptation, reward, punishment, sucker's payoff
 MATRIX = {"T": 5, "R": 3, "P": 1, "S": 0}
-# both acts → what each of the two earns
+# both acts → what the first agent earns, and what the second
 EARNED = {"CC": ("R", "R"), "CD": ("S", "T"), "DC": ("T", "S"), "DD": ("P", "P")}
-ETA = 0.02  # step of a power update
+ETA = 0.02  # size of a power update
 POWER_MIN, POWER_MAX = 0.9, 1.1
-# From best to worst: the status of a game is the worse of its two answers.
+# From best to worst; a game has the worse status of its two answers.
 STATUSES = (
     "ok",
     "wrong_label",
@@ -399,7 +411,7 @@ STATUSES = (
 
 
 def payoffs(a: Act, b: Act) -> tuple[float, float] | None:
-    """What the two acts earn their agents; None without two readable acts."""
+    """What the two acts earn (a's, b's); None unless both could be read."""
     if a is None or b is None:
         return None
     mine, peer = EARNED[a + b]
@@ -415,7 +427,7 @@ def worse(a: str, b: str) -> str:
 
 
 class Standing(NamedTuple):
-    """An agent's power (0.9 to 1.1), score (nats) and games with payoffs, so far."""
+    """An agent's power (0.9 to 1.1), its score (nats), and its number of games with payoffs so far."""
 
     power: float = 1.0
     score: float = 0.0
@@ -425,10 +437,11 @@ class Standing(NamedTuple):
 def after_wave(
     standings: Mapping[str, Standing], earned: Mapping[str, Sequence[float]]
 ) -> dict[str, Standing]:
-    """Standings after a wave in which agents `earned` these payoffs (none: power stays).
+    """Standings after a wave of games, in which each agent `earned` these payoffs.
 
-    power ← clip(power·exp(η(π−π̄)), 0.9, 1.1), π the agent's mean payoff in the wave and π̄ the
-    mean over agents; score += ln(1+power·π) for each game, with the power before the wave.
+    power ← clip(power·exp(η(π−π̄)), 0.9, 1.1), where π is the agent's mean payoff in the wave and
+    π̄ the mean of π over agents; without a payoff power stays. Each game adds ln(1+power·payoff) to
+    the score, with the power before the wave.
     """
     means = {}
     for agent, games in earned.items():
@@ -443,6 +456,7 @@ def after_wave(
 
 
 def _after(before: Standing, earned: Sequence[float], ahead: float) -> Standing:
+    """The standing of one agent whose mean payoff was `ahead` of the average."""
     power = before.power * math.exp(ETA * ahead)
     gains = [math.log(1 + before.power * payoff) for payoff in earned]
     score = math.fsum([before.score, *gains])
@@ -454,9 +468,10 @@ def _after(before: Standing, earned: Sequence[float], ahead: float) -> Standing:
 
 
 def round_robin(rng: random.Random, agents: Sequence[str]) -> list[tuple[str, str]]:
-    """Every pair once, by the circle method over permuted seats: n/2 disjoint pairs in a row.
+    """Every pair of agents once, in rows of n/2 pairs without a common agent: the circle method
+    over shuffled seats.
 
-    An agent is as often first as second in its pairs, give or take one.
+    An agent is first in half of its pairs, give or take one.
     """
     seats = rng.sample(agents, len(agents))
     place = {agent: at for at, agent in enumerate(seats)}
@@ -472,7 +487,7 @@ def round_robin(rng: random.Random, agents: Sequence[str]) -> list[tuple[str, st
 
 
 def _seated(a: str, b: str, place: Mapping[str, int]) -> tuple[str, str]:
-    """The pair in the order that gives each agent half of its pairs as first."""
+    """The pair in the order that makes each agent first in half of its pairs."""
     n = len(place)
     ahead = (place[b] - place[a]) % n
     first = place[a] < place[b] if 2 * ahead == n else 2 * ahead < n
@@ -480,7 +495,7 @@ def _seated(a: str, b: str, place: Mapping[str, int]) -> tuple[str, str]:
 
 
 def anonymous_id(salt: str, agent: str) -> str:
-    """What an agent is called in one round: SHA-256 (hex) of the round's salt and its stable id."""
+    """An agent's name in one round: SHA-256 (hex) of the round's salt and the agent's id."""
     return hashlib.sha256((salt + agent).encode()).hexdigest()
 
 
@@ -488,11 +503,11 @@ def anonymous_id(salt: str, agent: str) -> str:
 
 
 def _tit_for_tat(mine: Sequence[Act], peer: Sequence[Act]) -> str:
-    """Cooperates, then does what the peer did last, as far as it could be read."""
+    """Cooperate at first, then repeat the peer's last act that could be read."""
     return next((act for act in reversed(peer) if act), "C")
 
 
-# name → act, given own and peer's acts against this peer in this round, oldest first
+# name → function of (own acts, peer's acts) in this round, oldest first, to the next act
 BASELINES: dict[str | None, Callable[[Sequence[Act], Sequence[Act]], str]] = {
     "AlwaysC": lambda mine, peer: "C",
     "AlwaysD": lambda mine, peer: "D",

@@ -1,6 +1,8 @@
-"""What a model is asked before a study: two forms on a matter without bearing, as filled-in
-forms of prompts/examples.json have it. They teach the bench what the server takes, and show
-whether the model's answers can be read; they are no trials."""
+"""The calls that a model gets before a study: two answer forms on a neutral matter.
+
+They are made from prompts/examples.json. They show which parameters the server accepts and whether
+the model's answers can be read; they are no trials.
+"""
 
 import re
 from functools import partial
@@ -11,7 +13,7 @@ from common.ask import Warmup
 from common.parsing import parse_decision
 from common.wire import WARMUP, Request
 
-SCHEMES = ("L1", "L2")  # words, then letters
+SCHEMES = ("L1", "L2")  # labels that are words, then letters
 CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]")
 
 
@@ -27,11 +29,11 @@ def form_warmups(
     prefix: str = "",
     worked: bool = False,
 ) -> list[Warmup]:
-    """Two calls for a model at a stage, asked as the study asks.
+    """Two calls for a model at a stage, with the study's own settings.
 
-    `examples`: the text of prompts/examples.json; `worked`: its other forms stand before the
-    question, as in the study; `prefix`: what ids of the run begin with. At the stage of
-    decisions the form has to be readable, elsewhere there has to be an answer.
+    `examples` is the text of prompts/examples.json. With `worked` its other forms stand before the
+    question, as in the study; `prefix` begins the ids of the calls. At the stage "decision" the
+    answer must be a form that can be read, at other stages it must not be empty.
     """
     warmups = []
     for number, scheme in enumerate(SCHEMES):
@@ -54,7 +56,7 @@ def form_warmups(
 
 
 def reads_form(question: str, text: str) -> bool:
-    """Whether the form of a question is filled in so that it can be read."""
+    """Whether `text` fills in the question's form so that a decision can be read."""
     contract = CONTRACT.search(question)
     if contract is None:
         return False

@@ -1,10 +1,11 @@
-"""Other people's tables: two cells compared over units, by the engine of our own studies.
+"""Compare two conditions in anybody's table, over units, by the statistics of our own studies.
 
     python3 analyze.py --table items.csv --outcome correct --cell prompt --unit item \\
         --contrast new-old
 
-A row is one outcome in a cell, of a unit that has outcomes in both cells: an item, a ward, a
-bulletin. Outcomes are averaged inside units first. Rows of other cells are left out.
+A cell is one condition; a row is one outcome in a cell, of a unit (an item, a ward, a bulletin)
+that has outcomes in both cells. Outcomes are averaged inside units first. Rows of other cells are
+left out.
 """
 
 import csv
@@ -35,7 +36,7 @@ from show.plots import Point
 from stats import cliffs_delta, contrast, permutation_test, tally
 from stats.results import Count, Estimate, Permutation, UnitContrast
 
-# {flag: (what stands behind it, its help)}
+# {flag: (name of its value, its help)}
 FLAGS = {
     "--table": ("FILE", ".csv, .tsv, .jsonl, .parquet, or .eval, a log of Inspect"),
     "--outcome": (
@@ -56,24 +57,24 @@ EXAMPLES = """  analyze.py --table t.csv --outcome y --cell c --unit u --contras
 COLUMNS = ("outcome", "cell", "unit", "wording", "by")
 MISSING = ("", "na", "n/a", "nan", "<na>", "none", "null")
 BINARY = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "no": 0}
-# The values of Inspect's scorers: correct, incorrect, no answer.
+# The values of Inspect's scorers for correct, incorrect and no answer.
 SCORES = {"C": 1, "I": 0, "N": None}
-MIN_UNITS = 6  # with fewer an interval speaks of these units only
-LONGEST = 1 << 30  # characters of a field: texts of models stand in such tables
-MOST = 3  # comparisons that fit a terminal beside the sentence
-SENTENCE = 4  # lines of it there
-NAME, BAR = 22, 30  # characters of a name, and of a full bar
+MIN_UNITS = 6  # an interval from fewer speaks of these units only
+LONGEST = 1 << 30  # characters of a field: it may hold a model's answer
+MOST = 3  # comparisons shown on a terminal
+SENTENCE = 4  # lines of the sentence on a terminal
+NAME, BAR = 22, 30  # characters of a row's name, and of a full bar
 
 
 class Row(NamedTuple):
-    """A row as it stands in a file; `place`: where, for messages."""
+    """One row of a file; `place` says where it stands, for error messages."""
 
     place: str
     values: Mapping[str, Any]
 
 
 class Outcome(NamedTuple):
-    """A row that counts: 1, 0, or None where the outcome is missing."""
+    """A row's outcome: 1, 0, or None where it is missing; with its cell and units as text."""
 
     by: str
     unit: str
@@ -83,8 +84,10 @@ class Outcome(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two cells at one value of the column `by`, "" where there is none. `delta`: Cliff's, of all
-    outcomes together; its interval takes them as independent."""
+    """Two cells compared, at one value of the column `by` ("" without one).
+
+    `delta` is Cliff's delta of all outcomes; its interval takes them as independent.
+    """
 
     by: str
     effect: UnitContrast
@@ -94,7 +97,7 @@ class Comparison(NamedTuple):
 
 
 def is_meant(argv: Sequence[str]) -> bool:
-    """Whether the flags of analyze.py are those of a table."""
+    """Whether analyze.py was called with --table."""
     return any(text.startswith("--table") for text in argv)
 
 
@@ -109,7 +112,8 @@ def arguments(argv: Sequence[str]) -> Any:
 
 
 def compare_all(args: Any) -> cli.Done:
-    """Read the table, compare its two cells; what people read, and the same for --json."""
+    """Read the table and compare its two cells; returns the facts for --json and the text for
+    people."""
     path = Path(args.table)
     rows = read(path)
     columns = {name: getattr(args, name) for name in COLUMNS}
@@ -143,7 +147,7 @@ def compare_all(args: Any) -> cli.Done:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a file, by the reader of its kind; UsageError where it is none."""
+    """The rows of a file; UsageError where it cannot be read or is empty."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise UsageError(f"--table {path}: give a file of {', '.join(READERS)}")
@@ -163,7 +167,8 @@ def read(path: Path) -> list[Row]:
 
 
 def of_csv(path: Path) -> Iterator[Row]:
-    """Fields by comma, semicolon or tab, whichever the first line has most of."""
+    """The rows of a text table, separated by the most frequent of comma, semicolon and tab in its
+    first line."""
     text = path.read_text("utf-8-sig")
     head = text.partition("\n")[0]
     csv.field_size_limit(LONGEST)
@@ -191,7 +196,8 @@ def of_parquet(path: Path) -> Iterator[Row]:
 
 
 def of_eval(path: Path) -> Iterator[Row]:
-    """Samples of an Inspect log: their metadata, id, epoch, model, task, a column a scorer."""
+    """The samples of an Inspect log: id, epoch, model, task, metadata, and a column for each
+    scorer."""
     from inspect_ai.log import read_eval_log
 
     log = read_eval_log(str(path))
@@ -217,7 +223,7 @@ READERS: dict[str, Callable[[Path], Iterator[Row]]] = {
 def check_columns(
     path: Path, rows: Sequence[Row], columns: Mapping[str, str | None]
 ) -> None:
-    """UsageError for a column that no row has. (A sample may lack a score: that is missing.)"""
+    """UsageError for a column that no row has; a row may lack one, its value is then missing."""
     known: dict[str, None] = {}
     for row in rows:
         known.update(dict.fromkeys(row.values))
@@ -228,7 +234,7 @@ def check_columns(
 
 
 def text_of(value: Any) -> str:
-    """A field as text; "" where it is missing."""
+    """A field as text; "" where its value is missing."""
     text = str(value).strip()
     if text.lower() in MISSING:
         return ""
@@ -236,7 +242,7 @@ def text_of(value: Any) -> str:
 
 
 def check_positive(path: Path, rows: Sequence[Row], column: str, positive: str) -> None:
-    """UsageError unless an outcome has two labels at most, and `positive` is one."""
+    """UsageError unless the column has at most two labels and `positive` is one of them."""
     labels = {text_of(row.values.get(column)) for row in rows} - {""}
     if positive not in labels or len(labels) > 2:
         told = f"{column} of {path} has {', '.join(sorted(labels))}"
@@ -249,7 +255,7 @@ def outcome_of(
     columns: Mapping[str, Any],
     positive: str | None,
 ) -> Outcome:
-    """What a row says; UsageError names the file, the line and the field that says nothing."""
+    """The outcome of a row; UsageError names file, line and field where one cannot be read."""
     field = {}
     for name, column in columns.items():
         field[name] = text_of(row.values.get(column))
@@ -272,8 +278,8 @@ def outcome_of(
 
 
 def pair_of(args: Any, cells: set[str]) -> tuple[str, str]:
-    """The two cells of --contrast, one before a hyphen and one behind it: a cell's name may hold
-    hyphens of its own."""
+    """The two cells that --contrast names as A-B. A name may hold hyphens, so every split is tried;
+    UsageError unless exactly one fits."""
     text, fitting = args.contrast, []
     for at, sign in enumerate(text):
         first, second = text[:at].strip(), text[at + 1 :].strip()
@@ -287,7 +293,7 @@ def pair_of(args: Any, cells: set[str]) -> tuple[str, str]:
 
 
 def check_units(path: Path, outcomes: Sequence[Outcome], column: str) -> None:
-    """UsageError where a unit has rows of one cell only."""
+    """UsageError where a unit has rows of only one cell."""
     cells: dict[tuple[str, str], set[str]] = {}
     for outcome in outcomes:
         cells.setdefault((outcome.by, outcome.unit), set()).add(outcome.cell)
@@ -305,8 +311,8 @@ def check_units(path: Path, outcomes: Sequence[Outcome], column: str) -> None:
 
 
 def compare(by: str, outcomes: Sequence[Outcome], pair: tuple[str, str]) -> Comparison:
-    """The first cell less the second: over units by `contrast`; by permutation of outcomes within
-    units (and wordings); as Cliff's delta of all outcomes."""
+    """The first cell less the second: over units by `contrast`, by permuting outcomes within units
+    (and wordings), and as Cliff's delta of all outcomes."""
     counts = tally(
         ((each.unit, each.wording), each.cell, each.value) for each in outcomes
     )
@@ -328,7 +334,7 @@ def compare(by: str, outcomes: Sequence[Outcome], pair: tuple[str, str]) -> Comp
 
 
 def facts_of(each: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
-    """A comparison as --json has it: shares and differences of shares, not points."""
+    """A comparison for --json; shares and differences lie between -1 and 1, not in points."""
     facts = each.effect._asdict()
     facts["by_unit"] = facts.pop("by_bulletin")
     facts["by"] = each.by or None
@@ -343,7 +349,7 @@ def facts_of(each: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
 
 
 def of_units(why: Any) -> Any:
-    """The engine speaks of bulletins, which are the units of our own studies."""
+    """The reason with "unit" for "bulletin", as `stats.contrast` calls its units."""
     if why is None:
         return None
     return why.replace("bulletin", "unit")
@@ -353,11 +359,12 @@ def of_units(why: Any) -> Any:
 
 
 def missing(each: Comparison) -> int:
+    """How many outcomes of a comparison are missing."""
     return sum(total.missing for total in each.cells.values())
 
 
 def verdict(each: Comparison) -> str:
-    """What follows from the interval, and from the one with the missing counted against it."""
+    """What follows from the interval, and from the one that counts missing outcomes against it."""
     effect: Any = each.effect
     bounds = effect.bounds
     if effect.low is None:
@@ -373,7 +380,7 @@ def verdict(each: Comparison) -> str:
 
 
 def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
-    """What was found, in one sentence: with figures for one comparison, else what follows."""
+    """The result in one sentence: one comparison with its figures, several with their verdicts."""
     told = " − ".join(pair)
     if len(comparisons) > 1:
         found: dict[str, list[str]] = {}
@@ -395,7 +402,7 @@ def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
 
 
 def shown(args: Any, comparisons: Sequence[Comparison], told: str) -> str:
-    """Sentence, table and figure, in at most 15 lines of 80 columns."""
+    """Sentence, table and bars for a terminal, in at most 15 lines of 80 columns."""
     lines = textwrap.wrap(told, cli.WIDTH)[:SENTENCE]
     rows, bars = [], []
     for each in comparisons[:MOST]:
@@ -414,6 +421,7 @@ def shown(args: Any, comparisons: Sequence[Comparison], told: str) -> str:
 
 
 def table_row(each: Comparison) -> list[Any]:
+    """A comparison as a row of that table."""
     effect = each.effect
     worst = interval(*effect.bounds, 1, sign=True, scale=100)
     p, delta = p_value(each.permutation.p), signed(each.delta.value)

@@ -1,7 +1,8 @@
-"""The studies of CIRRUS-24 as instruments: what each asks, and what its files must say.
+"""The studies of CIRRUS-24 as instruments: each says what it asks, and derives files from the
+answers.
 
-run = pilot(Origin(folder, identity, domain.texts))
-INSTRUMENTS["pilot"](origin)                       # the same, by the manifest's `artifact`
+    run = pilot(Origin(folder, identity, domain.texts))
+    INSTRUMENTS["pilot"](origin)            the same, by the manifest's `artifact`
 """
 
 import asyncio
@@ -55,7 +56,7 @@ from common.wire import UNANSWERED, Request
 
 
 def domain_of(name: str, source: Source = PROMPTS) -> Domain:
-    """The domain's prompts; a fault in them is one line."""
+    """The domain's prompts, from a prompts folder or a run's own texts; UsageError names a fault."""
     if isinstance(source, Path) and not source.is_dir():
         raise UsageError(f"--prompts {source}: no such folder; give a copy of prompts/")
     if not isinstance(source, Path):
@@ -70,12 +71,13 @@ def domain_of(name: str, source: Source = PROMPTS) -> Domain:
 
 @lru_cache(4)
 def _loaded(name: str, texts: tuple[tuple[str, str], ...]) -> Domain:
-    """The runs of a plan have kept the same texts: their checks take ten times a run's own."""
+    """The prompts in a run's own texts. They are kept in memory, since all runs of a plan have the
+    same ones and checking them takes ten times as long as a run."""
     return load_domain(name, dict(texts))
 
 
 def check_age(origin: Origin) -> None:
-    """Older where a run's kept texts are from before bulletins had situations."""
+    """Raises Older where a run's texts are from before bulletins had situations."""
     if is_older(origin.prompts):
         raise Older(
             "asked with the texts of an earlier version: its files stand as they were made, "
@@ -85,7 +87,7 @@ def check_age(origin: Origin) -> None:
 
 # --- pilot -------------------------------------------------------------------------------------
 
-# The text of an answer stays out: a spreadsheet would run a cell that begins with "=".
+# Without the texts of answers: a spreadsheet would run one that begins with "=".
 CSV_FIELDS = (
     "id",
     "model",
@@ -148,7 +150,7 @@ def pilot(origin: Origin) -> Instrument:
         return pilot_warmups(domain, config, origin.prompts)
 
     def derive(answers: Answers) -> Derived:
-        again = deal()  # anew: what a seed gives once it has to give twice
+        again = deal()  # dealt anew, which checks that the seed gives the same again
         replies = [list(map(answers, map(request_of, block))) for block in again]
         aside = set_aside(config["models"], answers)
         rows = []
@@ -184,25 +186,27 @@ request_of = attrgetter("request")
 def requests_of_answered(
     blocks: Iterable[Sequence[oneshot.Trial]], rows: Iterable[Mapping]
 ) -> list[Request]:
-    """The requests that have an answer."""
+    """The requests of trials that have an answer."""
     answered = {row["id"] for row in rows if row["status"] not in UNANSWERED}
     trials = chain.from_iterable(blocks)
     return [trial.request for trial in trials if trial.id in answered]
 
 
 def _needs(requests: Callable[[], Sequence[Request]]) -> dict[str, list[str]]:
-    """{id: models without which there is no such call}."""
+    """{id of a request: the models without which it cannot be made}."""
     return {request.id: [request.model] for request in requests()}
 
 
 def _once_each(
     requests: Callable[[], Sequence[Request]],
 ) -> list[tuple[Request, int]]:
+    """Each request with the number of calls it stands for, which is 1."""
     return [(request, 1) for request in requests()]
 
 
 def worked_examples(origin: Origin) -> str:
-    """The text of the filled-in forms that stand before every question; "" where none do."""
+    """The text of the worked examples that stand before every question, or "" where the study has
+    none."""
     if not origin.identity["config"].get("examples"):
         return ""
     return origin.prompts[EXAMPLES]
@@ -211,7 +215,7 @@ def worked_examples(origin: Origin) -> str:
 def pilot_warmups(
     domain: Domain, config: Mapping[str, Any], prompts: Mapping[str, str]
 ) -> list[Warmup]:
-    """Two calls for each model of each stage. Simulated runs have no text for them."""
+    """Two calls for each model of each stage; none for simulated runs, which keep no text for them."""
     examples = prompts.get(EXAMPLES)
     if examples is None:
         return []
@@ -230,8 +234,8 @@ def pilot_warmups(
 
 
 def set_aside(models: Sequence[str], answers: Answers) -> dict[str, str]:
-    """{model: why} of those that a study leaves out: that were set aside, where others are
-    left."""
+    """{model: why it is left out}: the models that the run gave up. Where that is every model, none
+    is left out."""
     aside = {model: why for model, (_, why) in answers.set_aside.items()}
     return aside if set(models) - set(aside) else {}
 
@@ -239,7 +243,7 @@ def set_aside(models: Sequence[str], answers: Answers) -> dict[str, str]:
 def without_models(
     study: Mapping[str, Any], set_aside: Collection[str]
 ) -> dict[str, Any]:
-    """The identity of a study as it is judged: models that were set aside are none of its."""
+    """The identity of a study without the models that were left out, as it is judged."""
     config = study["config"]
     kept = [name for name in config["models"] if name not in set_aside]
     return {**study, "config": {**config, "models": kept}}
@@ -248,8 +252,8 @@ def without_models(
 def further_texts(
     config: Mapping[str, Any], source: Source, simulated: bool
 ) -> dict[str, str]:
-    """{path: text} of what a study asks or shows beside its domain's prompts; live, with the
-    forms of the warm-up."""
+    """{path: text} of the files that a study uses beside its domain's prompts: probes, worked
+    examples and, in a live run, the forms of the warm-up."""
     files: dict[str, str] = {}
     for factor, path in (("probes", probes.FILE), ("examples", EXAMPLES)):
         if config.get(factor):
@@ -260,7 +264,7 @@ def further_texts(
 
 
 def warmup_texts(source: Source) -> dict[str, str]:
-    """The forms of the warm-up: of these prompts, else of the project's."""
+    """{path: text} of the warm-up's forms, from `source` or, where it has none, from the project."""
     files: dict[str, str] = {}
     try:
         read_text(source, EXAMPLES, files)
@@ -277,14 +281,17 @@ def pilot_files(
     probed: Sequence[Mapping],
     asked: Mapping[str, Any] = UNASKED,
 ) -> dict[str, bytes]:
-    """{file name: content}. `answered`: the requests that have an answer; `dealt`: how many of how
-    many of them the seed deals again; `probed`: rows of probes; `asked`: what the warm-up found,
-    and which models were set aside."""
+    """{file name: content} of a one-shot run.
+
+    `answered` are the requests that have an answer; `dealt` is (how many of them today's code asks
+    in the same words, how many there are); `probed` are the rows of probes; `asked` is what the
+    warm-up found and which models were left out.
+    """
     judged = without_models(study, asked["set_aside"])
-    # Read back from its own JSON: what is shown then has the digits that the file has.
+    # Read back from JSON, so that reports show the digits that the file has.
     out = json.loads(canonical_json(analyse(rows, judged, dealt, probed, asked)))
     trials = jsonl(rows)
-    # Identity of design and prompts, whoever serves the models.
+    # Design and prompts alone: the hash does not depend on the provider.
     design = {"config": study["config"], "prompts": study["prompts"]}
     hashes = {"design": sha256(canonical_json(design)), "trials": sha256(trials)}
     prompts = {request.id: _shown(request) for request in answered}
@@ -300,13 +307,14 @@ def pilot_files(
 
 
 def _shown(request: Request) -> tuple[str, ...]:
-    """What a model was shown: system prompt, worked examples, question."""
+    """What a model was shown: system prompt, worked examples where there are any, question."""
     if not request.examples:
         return request.system, request.user
     return request.system, "\n\n".join(request.examples), request.user
 
 
 def _flat(row: Mapping) -> dict[str, Any]:
+    """A row as a line of trials.csv: without nested values."""
     flat = {**row, "option_first": row["options"][0]}
     for what in ("prompt", "output", "reasoning"):
         flat[f"{what}_tokens"] = row["tokens"][what]
@@ -353,8 +361,8 @@ def tournament(origin: Origin) -> Instrument:
 
 
 def adjudication(origin: Origin) -> Instrument:
-    """A run of adjudicate.py. The policies that it rates stand in the runs that its identity
-    names, by path from its folder."""
+    """A run of adjudicate.py. The rated policies lie in other runs, which the identity names by
+    their paths from the folder."""
     config = origin.identity["config"]
     items = cache(lambda: items_again(origin.folder, origin.identity))
 
@@ -388,7 +396,7 @@ def adjudication(origin: Origin) -> Instrument:
 
 
 def sources(study: Study, folder: Path) -> dict[str, str]:
-    """{run's path from the adjudication's folder: hash of its policies of round 1}."""
+    """{path of a main run from the adjudication's folder: hash of its policies of round 1}."""
     hashes = {}
     for run in study.runs:
         if run.role == "main":
@@ -398,9 +406,9 @@ def sources(study: Study, folder: Path) -> dict[str, str]:
 
 
 def items_again(folder: Path, identity: Mapping[str, Any]) -> list[ratings.RatedText]:
-    """The sample of an adjudication, drawn again from the runs that it names.
+    """The policies that an adjudication rated, sampled again from the runs that it names.
 
-    UsageError where a run is gone or its policies are not those that were rated.
+    UsageError where a run is gone, or where its policies are not those that were rated.
     """
     study = read_study(folder / path for path in identity["policies"])
     now, config = sources(study, folder), identity["config"]
@@ -423,7 +431,7 @@ INSTRUMENTS: dict[str, Callable[[Origin], Instrument]] = {
 
 
 class Summary(NamedTuple):
-    """What a session did for one run."""
+    """What one invocation of the command did for one run."""
 
     run: str
     run_id: str
@@ -441,8 +449,12 @@ def origin_of(
     prompts: Source,
     plans: Mapping[str, Mapping],
 ) -> Origin:
-    """Where a run goes, and what makes two runs the same study: limits, prices and concurrency
-    do not; the runs of its plan and the hash of a preregistration in its folder do."""
+    """A run's folder, its texts, and its identity, by which a later command knows it is the same
+    study.
+
+    Limits, prices and concurrency are not part of the identity; the runs of its plan are, and so is
+    the hash of a preregistration in its folder.
+    """
     folder = Path(out) / run.folder
     texts = dict(domain_of(run.config["domain"], prompts).texts)
     if not choice.simulated:
@@ -468,7 +480,7 @@ def origin_of(
 
 
 def names_of(run: Run) -> list[str]:
-    """The models of every stage of a run, each once."""
+    """The names of the models that a run asks, each once."""
     names: list[str] = []
     for models in run.config["models"].values():
         names += [model["name"] for model in models]
@@ -483,10 +495,12 @@ def conduct_runs(
     prompts: Source,
     plans: Mapping[str, Mapping],
 ) -> list[Summary]:
-    """Conduct runs together, each in its own folder; a summary of each, in order. What stops
-    them before they begin is in the summaries too: an executor has no use for an exception.
-    `prompts` of a plan are read once, {path: text}, for all its runs; `plans`: {folder of
-    runs: the plan that they belong to}."""
+    """Conduct runs together, each in its own folder; returns their summaries in order.
+
+    An error that stops them before they begin is in the summaries too, since an exception would not
+    come back from an executor. `prompts` of a plan are read once, {path: text}, for all its runs.
+    `plans` maps a folder of runs to the plan that they belong to.
+    """
     settings = settings._replace(respondents=RESPONDENTS, effort=effort_of_all(runs))
     try:
         use(prompts)
@@ -501,13 +515,14 @@ def conduct_runs(
 
 
 def _stopped(out: str, run: Run, stop: Stop, simulated: bool) -> Summary:
+    """The summary of a run that could not begin."""
     path = str(Path(out) / run.folder / run.run_id)
     return Summary(path, run.run_id, stop.code, str(stop), simulated, {})
 
 
 def effort_of_all(runs) -> str | None:
-    """The effort of all models, where they have the same one: the server's list is asked
-    whether it is taken."""
+    """The reasoning effort of all models where they have the same, else None; the server's list of
+    models is then asked whether they accept it."""
     efforts = set()
     for run in runs:
         for models in run.config["models"].values():
@@ -518,13 +533,13 @@ def effort_of_all(runs) -> str | None:
 def simulate_run(
     job: tuple[str, Run, cli.Choice, Settings, Source, Mapping[str, Mapping]],
 ) -> list[Summary]:
-    """One simulated run, for an executor."""
+    """Conduct one simulated run; for an executor, so its arguments are one tuple."""
     out, run, choice, settings, prompts, plans = job
     return conduct_runs(out, [run], choice, settings, prompts, plans)
 
 
 def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
-    """plan.json in a plan's folder: which runs belong to it, begun or not."""
+    """Write plan.json into a plan's folder: which runs belong to it, begun or not."""
     for folder, planned in plans_of(plan, runs).items():
         path, content = Path(out) / folder / PLAN_FILE, plan_file(planned)
         if path.is_file() and path.read_bytes() == content:
@@ -534,6 +549,7 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
 
 
 def _summary(ended: Ended) -> Summary:
+    """The summary of a run that was conducted."""
     path, manifest = ended.folder.path, ended.folder.manifest
     figures = {
         "state": manifest["state"],
@@ -551,7 +567,8 @@ def _summary(ended: Ended) -> Summary:
 
 
 def first_encounters(run: Path, prompts: Mapping[str, str]) -> str | None:
-    """ "61 of 88 readable decisions" of round 1's first encounters between models."""
+    """ "61 of 88 readable decisions": how many first encounters between models in round 1 were
+    cooperative; None before round 1 is written."""
     path = run / "round_1_games.json"
     if not path.is_file():
         return None
@@ -570,8 +587,11 @@ def first_encounters(run: Path, prompts: Mapping[str, str]) -> str | None:
 def estimate(
     run: Run, domain: Domain, settings: Mapping[str, Any], choice: cli.Choice
 ) -> dict[str, Any]:
-    """The sizes of a run; its calls by stage, tokens read (four bytes each) and dollars; the
-    dollars with those of the warm-up, which is no part of `calls`."""
+    """The sizes of a run, its calls by stage, the tokens that models read (a token is four bytes),
+    and the expected dollars.
+
+    Dollars include the warm-up; `calls` do not.
+    """
     t = design(domain, run.config)
     prices = Prices(settings, choice)
     calls = encounters.typical_calls(t)
@@ -605,7 +625,7 @@ def estimate(
 
 
 def in_all(rows: Sequence[Mapping]) -> dict[str, Any]:
-    """What these runs take together."""
+    """The sums of what these runs take."""
     total: dict[str, Any] = {
         "by_stage": dict.fromkeys(STAGES, 0),
         "warmups": 0,
@@ -624,8 +644,10 @@ def in_all(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 
 def sizes(row: Mapping[str, Any]) -> str:
-    """ "10 agents × 10 rounds × 45 pairs × 3 games: 100 policies, 2,700 decisions". A baseline is
-    in pairs and is not asked."""
+    """ "10 agents × 10 rounds × 45 pairs × 3 games: 100 policies, 2,700 decisions".
+
+    Baselines are counted in the pairs, but are not asked.
+    """
     words = [counted(row["agents"], "agent")]
     if row["baselines"]:
         words[0] += f" and {counted(row['baselines'], 'baseline')}"

@@ -1,9 +1,10 @@
-"""The folder of a plan, and that of an analysis of tournaments: what must lie in them.
+"""What must lie in the folder of a plan, and in that of an analysis of tournaments; verification
+reads them by these functions.
 
     READERS = [runs := verify.runs(INSTRUMENTS), plan, partial(analysis, runs), …]
 
-Which runs a plan has, each of its runs says in its identity, which its journal begins with: who
-takes runs away, and their names out of plan.json, is found out by any run that is left.
+Each run of a plan names all of the plan's runs in its manifest and in the first line of its
+journal. So if somebody removes runs, and their names from plan.json, any remaining run shows it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +34,7 @@ ANEW = "; changed or out of date: analyze.py {} writes it anew"
 
 
 def plan(folder: Folder) -> Content | None:
-    """What the folder of a plan must hold beside its runs."""
+    """What the folder of a plan must hold beside its runs; None where the folder is of no plan."""
     beside = _beside(folder)
     plans = plans_in(folder.path, beside.values())
     if PREREG in folder.names and PLAN_FILE not in folder.names:
@@ -51,7 +52,7 @@ def plan(folder: Folder) -> Content | None:
 
 
 def registered(folder: Folder) -> Content | None:
-    """What a one-shot run that was registered must hold beside its own files."""
+    """What a preregistered one-shot run must hold beside its own files; None where it is none."""
     verdict = Verdict(str(folder.path), "preregistration", "incomplete")
     if MANIFEST not in folder.names:
         if PREREG not in folder.names or not is_one_shot(folder.path):
@@ -69,7 +70,7 @@ def registered(folder: Folder) -> Content | None:
 
 
 def _beside(folder: Folder) -> dict[str, Mapping[str, Any]]:
-    """{name: identity} of the runs of a tournament that lie directly in the folder."""
+    """{name: identity} of the tournament runs that lie directly in the folder."""
     identities = {}
     for verdict in folder.inner:
         path = Path(verdict.run)
@@ -81,7 +82,8 @@ def _beside(folder: Folder) -> dict[str, Mapping[str, Any]]:
 def _planned(
     folder: Folder, planned: Mapping[str, Any], beside: Mapping[str, Mapping]
 ) -> Content:
-    """`planned`: {"name", "runs"} of the plan; `beside`: the runs that are here."""
+    """What the folder must hold. `planned` is the plan's {"name", "runs"}, `beside` are the runs
+    here."""
     names, given = planned["runs"], folder.names & {PREREG}
     missing = [name for name in names if name not in beside]
     notes, unproven = [], sorted(given)
@@ -105,7 +107,7 @@ def _planned(
 
 
 def _hidden(folder: Folder, names: list[str], missing: list[str]) -> Iterator[str]:
-    """The missing runs that plan.json does not name, though the runs here do."""
+    """A fault where plan.json does not name missing runs that the runs here do name."""
     if PLAN_FILE not in folder.names:
         return
     listed = read(folder.path / PLAN_FILE, PLAN, RESTORE)["runs"]
@@ -121,7 +123,7 @@ def _hidden(folder: Folder, names: list[str], missing: list[str]) -> Iterator[st
 def _misplaced(
     folder: Folder, names: list[str], beside: Iterable[str]
 ) -> Iterator[str]:
-    """How the runs here are not those of the plan."""
+    """A fault for each run here that the plan does not have, or that lies in another run's folder."""
     for name in beside:
         if name not in names:
             yield f"{name}: a run that the plan does not have; move it away"
@@ -132,7 +134,8 @@ def _misplaced(
 
 
 def _unregistered(folder: Folder, beside: Mapping[str, Mapping]) -> Iterator[str]:
-    """How the runs here were not made under the registration here."""
+    """A fault for each way in which the runs here and the preregistration here do not belong
+    together."""
     under, here = False, sha256_in(folder.path, PREREG)
     for name, identity in beside.items():
         digest = identity.get("prereg_sha256")
@@ -144,12 +147,12 @@ def _unregistered(folder: Folder, beside: Mapping[str, Mapping]) -> Iterator[str
 
 
 def is_analysis(folder: Folder) -> bool:
-    """Whether an analysis of tournaments lies in the folder."""
+    """Whether the folder holds an analysis of tournaments."""
     return not folder.names.isdisjoint([ANALYSIS, "acausal-summary.md"])
 
 
 def analysis(of_runs: Reader, folder: Folder) -> Content | None:
-    """What an analysis of tournaments must say: of the runs that runs.json names."""
+    """What an analysis of the runs in runs.json must say; None where the folder holds none."""
     if not is_analysis(folder):
         return None
     runs = runs_named(folder.path)

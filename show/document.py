@@ -1,4 +1,5 @@
-"""A report as a value: what it says, once. Markdown, terminal, CSV are here; the page is `page.py`.
+"""A report as a value that holds each of its words once; here it becomes Markdown, a terminal's
+text and CSV, in `page.py` a page.
 
     report = Document("CIRRUS-24 pilot", question="Do models …?", answer="HP − LA is +21 points …",
                       figure=Plot(Dots("Cooperation by cell", groups), "With 95% intervals."),
@@ -10,7 +11,7 @@
     page.page(report)        report.html
 
 A line of words is a str, a `Tag`, `Link`, `Code`, `Small`, `Estimate` or `Heat`, or a list of them.
-Whatever came from a model or a server may stand in any of them: each form makes it harmless.
+Any of them may hold text from a model or a server: every output makes it harmless.
 """
 
 import re
@@ -22,10 +23,10 @@ from typing import Any, NamedTuple
 from show import plots
 from show.figures import Estimate, inline, visible
 
-WIDTH, LINES = 80, 13  # of what a terminal shows of a report
-NAME = 26  # characters of a row's name there
-NUMBERS = ("group", "row", "column", "estimate", "low", "high", "unit")  # of a CSV
-# "0.0312", "+12.5 points (+3.0 to +20.1)", "109/118 92% SE 2.7 (86 to 98)", an ASCII minus.
+WIDTH, LINES = 80, 13  # columns and lines of a report on a terminal
+NAME = 26  # characters of a row's name on a terminal
+NUMBERS = ("group", "row", "column", "estimate", "low", "high", "unit")  # CSV columns
+# Matches "0.0312", "+12.5 points (+3.0 to +20.1)", "109/118 92% SE 2.7 (86 to 98)"; a minus is "-".
 NUMBER = r"[+-]?\d*\.?\d+"
 FIGURE = re.compile(
     rf"(?P<value>{NUMBER})(/(?P<n>\d+)( [\d.]+%)?( SE [\d.]+)?)?(?P<unit>%| points|)"
@@ -38,33 +39,35 @@ SIMULATED = "SIMULATED"
 
 
 class Tag(NamedTuple):
-    """A verdict in a word. `kind`: yes, no, maybe, dim, cooperate, defect or stamp."""
+    """A verdict in a word; `kind` decides its colour: yes, no, maybe, dim, cooperate, defect or
+    stamp."""
 
     words: str
     kind: str = "dim"
 
 
 class Link(NamedTuple):
-    """`to`: a relative address, or an anchor of the same page."""
+    """A link; `to` is a relative address, or an anchor of the same page."""
 
     words: str
     to: str
 
 
 class Code(NamedTuple):
-    """A command, a formula, a file name."""
+    """A command, a formula or a file name."""
 
     words: str
 
 
 class Small(NamedTuple):
-    """Words of less weight."""
+    """Words in small type."""
 
     words: str
 
 
 class Heat(NamedTuple):
-    """A cell of a heat map: how strong its tint is (0 to 1, None: empty), and what stands in it."""
+    """A cell of a heat map: its words, and how strongly it is tinted (0 to 1; None for an empty
+    cell)."""
 
     strength: float | None
     words: str = "–"
@@ -79,28 +82,33 @@ Line = Piece | list[Piece]
 
 
 class Words(NamedTuple):
-    """A paragraph. `kind`: "", or "dim" for a note."""
+    """A paragraph; `kind` is "dim" for a note, else ""."""
 
     line: Line
     kind: str = ""
 
 
 class Bullets(NamedTuple):
+    """A list of lines."""
+
     items: Sequence[Line]
 
 
 class Verbatim(NamedTuple):
-    """Text as it was sent or received; `span`: the characters of it that a trial marks."""
+    """Text exactly as it was sent or received; `span` is the range of characters to be marked, in a
+    trial."""
 
     text: str
     span: tuple[int, int] | None = None
 
 
 class Table(NamedTuple):
-    """Cells are lines; the first names its row. `numeric`: columns of figures.
+    """Rows of cells, each cell a line; the first names its row. `numeric` lists the columns of
+    figures.
 
-    A row of one cell heads a group of rows. Where cells are `Heat` the page shows a scale from 0 to
-    100%. `name`: of its CSV; else the heading is.
+    A row with a single cell is the heading of a group of rows. Where cells are `Heat` the page adds
+    a scale from 0 to 100%. Its CSV file has the name `name`, or that of the heading above the
+    table.
     """
 
     head: Sequence[str]
@@ -110,48 +118,49 @@ class Table(NamedTuple):
     name: str = ""
 
     def full_rows(self) -> Iterator[list[Line]]:
-        """Its rows, each as long as the head: a heading has empty cells beside it."""
+        """The rows, each as long as the head; a group's heading gets empty cells."""
         for row in self.rows:
             empty = len(self.head) - len(row)
             yield [*row, *[""] * empty]
 
 
 class Plot(NamedTuple):
-    """`figure`: a value of `plots`; its title names its file."""
+    """A figure of `plots` with its caption; the figure's title names its SVG file."""
 
     figure: plots.Figure
     caption: str
 
 
 class Columns(NamedTuple):
-    """Lists of blocks, side by side where there is room."""
+    """Lists of blocks, which stand side by side where there is room."""
 
     parts: Sequence[Sequence[Any]]
 
 
 class Fold(NamedTuple):
-    """Blocks that the page shows when a reader opens them; Markdown prints them under a heading."""
+    """Blocks that the page shows when a reader unfolds them; Markdown prints them under a heading."""
 
     title: Line
     parts: Sequence[Any]
 
 
 class Section(NamedTuple):
-    """Blocks under a heading; sections inside it have smaller ones."""
+    """Blocks under a heading; the sections inside it have smaller ones."""
 
     title: str
     parts: Sequence[Any]
 
 
 class TrialRow(NamedTuple):
-    """A row of the trial table: a cell for each column, and the headed texts that it opens."""
+    """A row of the trial table: a cell for each column, and the (heading, text) pairs that it
+    unfolds to."""
 
     cells: Sequence[Line]
     texts: Sequence[tuple[str, Verbatim]]
 
 
 class TrialTable(NamedTuple):
-    """A table to be filtered by each of its columns and opened row by row, on the page only."""
+    """A table of trials, on the page only: readers filter it by its columns and unfold its rows."""
 
     title: str
     note: str
@@ -160,7 +169,8 @@ class TrialTable(NamedTuple):
 
 
 class Foot(NamedTuple):
-    """What identifies a report (seed, hashes; no clock, no machine) and makes it again."""
+    """What identifies a report (version, seed, hashes; no clock, no machine), and the command that
+    makes it again."""
 
     version: str
     facts: Mapping[str, str]
@@ -168,12 +178,12 @@ class Foot(NamedTuple):
 
 
 class Document(NamedTuple):
-    """The answer first, then one figure, the gist, and everything else.
+    """A report: the answer first, then one figure, the gist (`gist`: blocks), and the sections.
 
-    `stamps`: SIMULATED, INCOMPLETE and their like, a sentence each. `gist`: what stands above the
-    sections. `verdicts`: the table of the gist that stands below the answer, in a terminal too.
-    `alarms`: what is said before anything else, a sentence each, two of them in a terminal.
-    `note`: what a terminal shows of the question, and `last` what it ends with.
+    `stamps` are sentences such as SIMULATED or INCOMPLETE. `verdicts` is the table of the gist that
+    a terminal shows below the answer. `alarms` are sentences that come before anything else; a
+    terminal shows two of them. On a terminal `note` stands in place of the question, and `last`
+    ends the output.
     """
 
     title: str
@@ -192,7 +202,7 @@ class Document(NamedTuple):
 
 
 def words_of(line: Line) -> str:
-    """The words of a line alone."""
+    """The words of a line, without their look."""
     if isinstance(line, list):
         return " ".join(map(words_of, line))
     if isinstance(line, str):
@@ -201,21 +211,21 @@ def words_of(line: Line) -> str:
 
 
 def simulated(report: Document) -> bool:
-    """Whether the report is stamped so; then its SVG and CSV files carry the word too."""
+    """Whether the report is stamped SIMULATED; its SVG and CSV files then carry the word too."""
     return any(stamp.startswith(SIMULATED) for stamp in report.stamps)
 
 
 # --- Markdown ----------------------------------------------------------------------------------
 
 
-TAG = re.compile(r"<(?=[A-Za-z!/?])")  # where a viewer may find one
+TAG = re.compile(r"<(?=[A-Za-z!/?])")  # where a viewer could take words for a tag
 TARGET = re.compile(
     r"\](?=[(\[])"
 )  # where it may find what a link or an image leads to
 
 
 def harmless(line: Line) -> str:
-    """A line in Markdown: no tag, link or image of foreign words that a viewer would show."""
+    """A line as Markdown in which no tag, link or image of foreign text can take effect."""
     if isinstance(line, list):
         return " ".join(map(harmless, line))
     words = inline(words_of(line))
@@ -245,6 +255,7 @@ def _md_table(table: Table, level: int) -> str:
 
 
 def _md_row(cells: Sequence[Line]) -> str:
+    """The cells as a row of a Markdown table."""
     written = [harmless(cell).replace("|", "\\|") for cell in cells]
     return f"| {' | '.join(written)} |"
 
@@ -264,6 +275,7 @@ def _md_headed(block: Section | Fold, level: int) -> str:
 
 
 def _fenced(text: str) -> str:
+    """Text as a code block."""
     # A viewer that mistakes the fence must not find a tag in it.
     safe = TARGET.sub("] ", TAG.sub("‹", visible(text)))
     return f"```text\n{safe}\n```"
@@ -282,12 +294,13 @@ MARKDOWN: dict[type, Callable[[Any, int], str]] = {
 
 
 def _md(blocks: Sequence[Any], level: int) -> str:
+    """Blocks as Markdown; `level` is the level of the next heading."""
     parts = [MARKDOWN[type(block)](block, level) for block in blocks]
     return "\n\n".join(filter(None, parts))
 
 
 def markdown(report: Document) -> str:
-    """The whole report but its trials."""
+    """The whole report as Markdown, without its trials."""
     parts = [f"# {harmless(report.title)}", *map(harmless, report.alarms)]
     for words in (*report.stamps, report.answer):
         parts.append(f"**{harmless(words)}**")
@@ -298,7 +311,7 @@ def markdown(report: Document) -> str:
 
 
 def facts(foot: Foot) -> list[str]:
-    """What identifies a report, as it stands below it."""
+    """The version and the facts that identify a report, a text for each."""
     named = [f"{name} {value}" for name, value in foot.facts.items()]
     return [f"cirrus-bench {foot.version}", *named]
 
@@ -307,7 +320,7 @@ def facts(foot: Foot) -> list[str]:
 
 
 def terminal(report: Document, most: int = LINES) -> str:
-    """Stamps, answer and verdicts in at most so many lines. A script adds what to open."""
+    """Stamps, answer, verdicts and the last words in at most `most` lines."""
     lines = []
     for words in (*report.alarms[:2], *report.stamps, report.answer, report.note):
         lines += _wrapped(words)
@@ -325,7 +338,7 @@ def _wrapped(words: str) -> list[str]:
 
 
 def aligned(table: Table) -> Iterator[str]:
-    """Its rows in columns of equal width."""
+    """The rows of a table as lines of text, in columns of equal width; the first is its head."""
     rows = []
     for row in (table.head, *table.rows):
         name, *rest = [inline(words_of(cell)) for cell in row]
@@ -342,8 +355,8 @@ def aligned(table: Table) -> Iterator[str]:
 
 
 def files(report: Document) -> Iterator[tuple[str, str | list[list[Any]]]]:
-    """(name, content) in order: an SVG of every figure, the lines of a CSV of every table that
-    holds numbers."""
+    """(file name, content) of every figure as SVG, and of every table with numbers as the lines of
+    a CSV."""
     stamp = SIMULATED if simulated(report) else ""
     titles, drawn = [], []
     for title, block in _walk(_blocks(report), report.title):
@@ -359,11 +372,13 @@ def files(report: Document) -> Iterator[tuple[str, str | list[list[Any]]]]:
 
 
 def tables(report: Document) -> list[Table]:
+    """All tables of a report."""
     every = _walk(_blocks(report), report.title)
     return [block for _, block in every if isinstance(block, Table)]
 
 
 def _blocks(report: Document) -> list[Any]:
+    """All blocks of a report in order, its figure first."""
     blocks = [*report.gist, *report.sections]
     if report.figure:
         blocks.insert(0, report.figure)
@@ -371,7 +386,8 @@ def _blocks(report: Document) -> list[Any]:
 
 
 def slugs(titles: Iterable[str], taken: Iterable[str] = ()) -> Iterator[str]:
-    """A name for a file or an anchor from each title; what is `taken` gets a number."""
+    """A name for a file or an anchor from each title, in order; a name that is `taken`, or came
+    before, gets a number."""
     times = Counter(taken)
     for title in titles:
         name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "part"
@@ -382,7 +398,7 @@ def slugs(titles: Iterable[str], taken: Iterable[str] = ()) -> Iterator[str]:
 
 
 def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Table]]:
-    """(title, block) of every figure and table below a heading."""
+    """(title, block) of every figure and table among the blocks; `heading` is the title above them."""
     for block in blocks:
         if isinstance(block, Plot):
             yield block.figure.title, block
@@ -396,8 +412,10 @@ def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Tab
 
 
 def _rows(table: Table, stamp: str) -> list[list[Any]]:
-    """A CSV's lines: names, then a line for each number of the table, and none for words. `stamp`:
-    what the last column says, if any."""
+    """The lines of a table's CSV: the column names, then one line for each cell that is a number.
+
+    Cells of words have no line. `stamp`, if there is one, fills a last column.
+    """
     lines: list[list[Any]] = [list(NUMBERS)]
     group = ""
     for row in table.rows:
@@ -415,11 +433,12 @@ def _rows(table: Table, stamp: str) -> list[list[Any]]:
 
 
 def _transposed(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    """The rows turned into columns."""
     return list(map(list, zip(*rows, strict=True)))
 
 
 def _numbers(cell: Line) -> list[Any]:
-    """Estimate, low, high and unit of a cell; none where it holds words."""
+    """[estimate, low, high, unit] of a cell, or [] where it holds words."""
     if isinstance(cell, Heat):
         cell = Estimate(cell.words, cell.strength)
     if isinstance(cell, Estimate):
@@ -439,5 +458,5 @@ def _numbers(cell: Line) -> list[Any]:
 
 
 def _ascii(line: Line) -> str:
-    """Words with the minus that programmes read."""
+    """The words of a line with "-" for "−", which programs can read."""
     return visible(words_of(line)).replace("−", "-")

@@ -1,4 +1,5 @@
-"""How a figure and a foreign word are said and coloured, on every page, in every file.
+"""How numbers and foreign text are written, and the colours they have, on every page and in every
+file.
 
     percent(0.214)           "21%"               a share
     points(-0.214)           "−21.4 points"      a difference of shares
@@ -6,8 +7,8 @@
     dollars(0.61234)         "$0.6123"
     visible("a\\x1b[31m")     "a[U+001B][31m"
 
-A minus is "−", an interval is "a to b", a zero has no sign, thousands have commas, and what is not
-known is "–" (in sentences, `points` and `cost`: "unknown").
+A minus is "−", an interval is "a to b", a zero has no sign, thousands have commas. An unknown
+number is "–"; `points` and `cost`, which stand in sentences, say "unknown".
 """
 
 import re
@@ -16,8 +17,8 @@ from typing import Any, NamedTuple
 
 NONE = "–"
 STAMP = "SIMULATED: no model was asked. These answers say nothing about any model."
-# What can't be seen, or turns, hides or ends the text around it. By code point, since Pythons
-# differ in what they call printable; blanks of any width are characters like others.
+# Characters that cannot be seen, or that turn, hide or end the text around them; blanks of any
+# width are not among them. Listed by code point, since Pythons differ in what is printable.
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffd\U000e0000-\U000e007f]"
@@ -25,7 +26,7 @@ UNSEEN = re.compile(
 
 
 def visible(words: object) -> str:
-    """Foreign text with a mark such as [U+202E] in place of each of its unseen characters."""
+    """Foreign text in which a mark such as [U+202E] replaces each character that cannot be seen."""
     return UNSEEN.sub(_code_point, str(words))
 
 
@@ -34,7 +35,7 @@ def _code_point(character: re.Match[str]) -> str:
 
 
 def inline(words: object) -> str:
-    """The same on one line."""
+    """The same, on one line."""
     return visible(" ".join(str(words).split()))
 
 
@@ -51,26 +52,27 @@ def plain(value: float | None, digits: int = 2) -> str:
 
 
 def _rounded(value: float, digits: int) -> float:
+    """The value rounded, after its 12th digit is made sure."""
     # −3.7499999999999996 and the −3.75 that a JSON file holds of it are one figure.
     return round(float(f"{value:.12g}"), digits)
 
 
 def signed(value: float | None, digits: int = 2) -> str:
-    """ "+0.21", "−0.21", "0.00": for what can be on either side of zero."""
+    """ "+0.21", "−0.21", "0.00": a number that may lie on either side of zero."""
     if value is None or _rounded(value, digits) <= 0:
         return plain(value, digits)
     return f"+{plain(value, digits)}"
 
 
 def percent(share: float | None, digits: int = 0) -> str:
-    """0.571 → "57%"."""
+    """A share in percent: 0.571 → "57%"."""
     if share is None:
         return NONE
     return f"{plain(100 * share, digits)}%"
 
 
 def points(difference: float | None) -> str:
-    """Percentage points: 0.214 → "+21.4 points"."""
+    """A difference of shares in percentage points: 0.214 → "+21.4 points"."""
     if difference is None:
         return "unknown"
     return f"{signed(100 * difference, 1)} points"
@@ -83,7 +85,7 @@ def interval(
     sign: bool = False,
     scale: float = 1,
 ) -> str:
-    """ "0.25 to 0.75", or "" where there is none."""
+    """ "0.25 to 0.75", both ends times `scale`; "" where an end is None."""
     if low is None or high is None:
         return ""
     say = signed if sign else plain
@@ -92,7 +94,7 @@ def interval(
 
 
 def span(low: float | None, high: float | None, level: float = 0.95) -> str:
-    """An interval in points, or that there is none."""
+    """ "95% interval −3.0 to +20.1", in percentage points, or "no interval"."""
     limits = interval(low, high, 1, sign=True, scale=100)
     if not limits:
         return "no interval"
@@ -100,7 +102,7 @@ def span(low: float | None, high: float | None, level: float = 0.95) -> str:
 
 
 def bracketed(figure: str, inner: str) -> str:
-    """ "50% (25 to 75)"; without an interval the figure alone."""
+    """ "50% (25 to 75)"; where `inner` is "", the figure alone."""
     return f"{figure} ({inner})" if inner else figure
 
 
@@ -110,7 +112,7 @@ def rate(
     high: float | None = None,
     digits: int = 0,
 ) -> str:
-    """ "50% (25 to 75)"."""
+    """A share with its interval in percent: "50% (25 to 75)"."""
     return bracketed(percent(share, digits), interval(low, high, digits, scale=100))
 
 
@@ -120,8 +122,8 @@ def counted(k: int, n: int) -> str:
 
 
 class Estimate(NamedTuple):
-    """A figure with its interval: as it is said, and as the numbers that a CSV file holds; `unit`:
-    of these."""
+    """A figure with its interval: the words that are shown, and the numbers for a CSV file with
+    their unit."""
 
     words: str
     value: float | None = None
@@ -133,8 +135,8 @@ class Estimate(NamedTuple):
 def estimate(
     entry: Mapping[str, Any] | None, scale: float = 1, digits: int = 2
 ) -> Estimate:
-    """ "+0.21 (+0.03 to +0.40)" of an entry with `value`, `low` and `high`; what can't be
-    computed is left out."""
+    """The value, low and high of `entry` as "+0.21 (+0.03 to +0.40)"; "–" without a value, and no
+    brackets without an interval."""
     if entry is None or entry["value"] is None:
         return Estimate(NONE)
     value, low, high = entry["value"], entry["low"], entry["high"]
@@ -154,7 +156,7 @@ def dollars(usd: float | None) -> str:
 
 
 def cost(entry: Mapping[str, Any]) -> str:
-    """A cost as far as it is known: `usd`, and `unknown` answers that came without one."""
+    """The cost in an entry: `usd` dollars are known, and `unknown` answers came without a price."""
     known = dollars(entry["usd"])
     if not entry["unknown"]:
         return known
@@ -182,13 +184,13 @@ def p_is(p: float | None) -> str:
 
 
 def count(n: int, noun: str) -> str:
-    """1 bulletin, 2 bulletins."""
+    """ "1 bulletin", "2 bulletins"."""
     plural = "" if n == 1 else "s"
     return f"{n:,} {noun}{plural}"
 
 
 def sentence(words: str) -> str:
-    """With a capital first and a full stop last."""
+    """The words with a capital first and a full stop last."""
     stop = "" if words.endswith((".", "!", "?")) else "."
     return f"{words[:1].upper()}{words[1:]}{stop}"
 
@@ -203,13 +205,13 @@ def sentence(words: str) -> str:
 
 
 class Colour(NamedTuple):
-    """A colour on light and on dark ground."""
+    """A colour: its shade on a light and on a dark ground."""
 
     light: str
     dark: str
 
 
-# With what each stands for.
+# {name: colour}; each comment says what the colour stands for.
 COLOURS = {
     "paper": Colour("#ffffff", "#12161b"),  # the page
     "panel": Colour("#f5f7f9", "#1b2128"),  # folds, fields, empty heat
@@ -234,7 +236,7 @@ COLOURS = {
     "stamp": Colour("#714500", "#ffd27a"),  # SIMULATED, PILOT, INCOMPLETE
     "stampground": Colour("#fff1d6", "#3a2d10"),
 }
-# In this order, each with a mark of its own.
+# The colours of series, in order; each has a mark of its own.
 SERIES = ("present", "absent", "third", "fourth")
 # Percent of its colour that a cell of a heat map has at 0, just under and at a half, and at 1. The
 # figure in it is dark below a half and light from there (or the reverse); between the two no
@@ -243,7 +245,7 @@ TINTS = (0, 48, 72, 100)
 
 
 def variables(scheme: str) -> str:
-    """`--name:#rrggbb;…` for "light" or "dark"."""
+    """The colours of the "light" or "dark" scheme as CSS: `--name:#rrggbb;…`."""
     rules = []
     for name, colour in COLOURS.items():
         rules.append(f"--{name}:{getattr(colour, scheme)};")
@@ -251,7 +253,7 @@ def variables(scheme: str) -> str:
 
 
 def tint(strength: float) -> float:
-    """Percent of the tint's colour for a strength from 0 to 1."""
+    """How much of the tint's colour, in percent, a heat map's cell has for a strength from 0 to 1."""
     low, below_half, half, top = TINTS
     if strength < 0.5:
         return low + (below_half - low) * 2 * strength
@@ -259,7 +261,7 @@ def tint(strength: float) -> float:
 
 
 def _marks() -> str:
-    """Classes of drawn things: filled, hollow, stroked."""
+    """CSS for each colour: filled (c-), hollow (h-) and stroked (s-) shapes."""
     rules = []
     for name in ("none", *SERIES, "estimate"):
         colour = f"var(--{name})"
@@ -280,7 +282,7 @@ svg .num{font-variant-numeric:tabular-nums}
 .d2{stroke-dasharray:7 4}.d3{stroke-dasharray:2 3}.d4{stroke-dasharray:9 3 2 3}
 """
 SVG = DRAWN + _marks()
-# The same for a drawing that stands alone: not every programme knows variables.
+# The same for an SVG file, without CSS variables, which not every program knows.
 SVG_FILE = re.sub(r"var\(--(\w+)\)", lambda match: COLOURS[match[1]].light, SVG)
 SHEET = """
 *{box-sizing:border-box}

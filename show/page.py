@@ -22,11 +22,10 @@ from show import document as doc
 from show import figures, plots
 from show.figures import visible
 
-MOST_COLUMNS = 6  # of a table that needs no scrolling at 1280 px
-UNBROKEN = (
-    5  # columns that have room beside a figure, and for whole names in their heads
-)
-# An interval; a short word with hyphens, such as a respondent's name.
+MOST_COLUMNS = 6  # a table with more may need scrolling at 1280 px
+# A table with at most so many columns has room beside a figure, and for unbroken names in its head.
+UNBROKEN = 5
+# No line ends inside an interval, or a short name with hyphens, such as a respondent's.
 WHOLE = re.compile(
     r"\([+−]?[\d.,]+ to [+−]?[\d.,]+\)"
     r"|(?<![\w.-])(?=[\w.-]{3,20}(?![\w.-]))\w[\w.]*(?:-[\w.]+)+"
@@ -130,17 +129,18 @@ FOOT = (
 
 
 def text(words: object) -> str:
-    """Foreign text for HTML: escaped, unseen characters as marks."""
+    """Foreign text for HTML: escaped, with marks for characters that cannot be seen."""
     return escape(visible(words), quote=True)
 
 
 def whole(words: object) -> str:
-    """The same, in which no line ends inside an interval or a name."""
+    """The same, with no line break inside an interval or a name."""
     return WHOLE.sub(r'<span class="pair">\g<0></span>', text(words))
 
 
 def element(name: str, inside: Iterable[str], attributes: str = "") -> str:
-    """`inside`: HTML, or pieces of it. `attributes`: such as ` class="dim"`, escaped."""
+    """An HTML element. `inside` is its HTML, or pieces of it; `attributes` begins with a blank, as
+    ` class="dim"`, and is escaped already."""
     return f"<{name}{attributes}>{''.join(inside)}</{name}>"
 
 
@@ -168,7 +168,7 @@ LINES: dict[type, Callable[[Any], str]] = {
 
 
 def line(words: doc.Line) -> str:
-    """A line's HTML."""
+    """The HTML of a line."""
     return LINES[type(words)](words)
 
 
@@ -176,27 +176,29 @@ def line(words: doc.Line) -> str:
 
 
 def _table(table: doc.Table, level: int) -> str:
-    """On a phone each row becomes a small card; a heat map has a scale."""
+    """The HTML of a table. On a phone each row becomes a small card; a heat map gets a scale."""
     heat = _is_heat_map(table)
-    caption, look, region = text(table.caption), "stacked", ""
+    caption, kind, region = text(table.caption), "stacked", ""
     if heat:
-        caption, look = caption + _scale(), "stacked heat"
-    if heat or len(table.head) > MOST_COLUMNS:  # may scroll: by keyboard too
+        caption, kind = caption + _scale(), "stacked heat"
+    if heat or len(table.head) > MOST_COLUMNS:  # it may scroll: then by keyboard too
         label = text(table.caption if table.caption else "table")
         region = f' tabindex="0" role="region" aria-label="{label}"'
     parts = [element("caption", caption)] if caption else []
     parts.append(element("thead", element("tr", _head(table))))
     parts.append(element("tbody", [_row(table, row) for row in table.rows]))
-    scrolled = element("table", parts, f' class="{look}"')
+    scrolled = element("table", parts, f' class="{kind}"')
     return element("div", scrolled, f' class="wide"{region}')
 
 
 def _is_heat_map(table: doc.Table) -> bool:
+    """Whether a cell of the table is tinted."""
     cells = chain.from_iterable(table.rows)
     return any(isinstance(cell, doc.Heat) for cell in cells)
 
 
 def _head(table: doc.Table) -> Iterator[str]:
+    """The cells of a table's head."""
     say = whole if len(table.head) <= UNBROKEN else text
     for at, name in enumerate(table.head):
         if name:
@@ -206,41 +208,44 @@ def _head(table: doc.Table) -> Iterator[str]:
 
 
 def _number(table: doc.Table, at: int) -> str:
+    """The attribute of a cell in column `at`: its class where the column has numbers, else ""."""
     return ' class="n"' if at in table.numeric else ""
 
 
 def _row(table: doc.Table, row: Sequence[doc.Line]) -> str:
+    """The HTML of a row. A row with a single cell is the heading of a group."""
     first, *rest = row
     if not rest and len(table.head) > 1:
-        look = f' scope="rowgroup" colspan="{len(table.head)}"'
-        return element("tr", element("th", line(first), look), ' class="group"')
+        attributes = f' scope="rowgroup" colspan="{len(table.head)}"'
+        return element("tr", element("th", line(first), attributes), ' class="group"')
     cells = [element("th", line(first), f' scope="row"{_number(table, 0)}')]
     for at, cell in enumerate(rest, 1):
-        look = _number(table, at)
+        attributes = _number(table, at)
         if isinstance(cell, doc.Heat):
-            look = _tint(cell)
-        named = f' data-h="{text(table.head[at])}"'
-        cells.append(element("td", line(cell), look + named))
+            attributes = _tint(cell)
+        label = f' data-h="{text(table.head[at])}"'
+        cells.append(element("td", line(cell), attributes + label))
     return element("tr", cells)
 
 
 def _tint(cell: doc.Heat) -> str:
+    """The attributes of a tinted cell."""
     if cell.strength is None:
         return ' class="none"'
-    look = f' style="--v:{figures.tint(cell.strength):.1f}%"'
+    attributes = f' style="--v:{figures.tint(cell.strength):.1f}%"'
     if cell.strength >= 0.5:
-        look = f' class="deep"{look}'
+        attributes = f' class="deep"{attributes}'
     if cell.title:
-        look += f' title="{text(cell.title)}"'
-    return look
+        attributes += f' title="{text(cell.title)}"'
+    return attributes
 
 
 def _scale() -> str:
-    """What the tints of a heat map stand for."""
+    """The scale below a heat map: what each tint stands for."""
     steps = []
     for tenths in range(0, 11, 2):
-        look = _tint(doc.Heat(tenths / 10))
-        steps.append(element("b", f"{10 * tenths}%", look))
+        attributes = _tint(doc.Heat(tenths / 10))
+        steps.append(element("b", f"{10 * tenths}%", attributes))
     return element("span", steps, ' class="scale" aria-hidden="true"')
 
 
@@ -248,8 +253,8 @@ def _scale() -> str:
 
 
 def _words(block: doc.Words, level: int) -> str:
-    look = f' class="{block.kind}"' if block.kind else ""
-    return element("p", line(block.line), look)
+    attributes = f' class="{block.kind}"' if block.kind else ""
+    return element("p", line(block.line), attributes)
 
 
 def _bullets(block: doc.Bullets, level: int) -> str:
@@ -294,7 +299,7 @@ BLOCKS: dict[type, Callable[[Any, int], str]] = {
 
 
 def blocks(parts: Sequence[Any], level: int) -> str:
-    """HTML of blocks; `level` is that of the next heading."""
+    """The HTML of blocks; `level` is the level of the next heading."""
     return "".join(BLOCKS[type(part)](part, level) for part in parts)
 
 
@@ -302,7 +307,7 @@ def blocks(parts: Sequence[Any], level: int) -> str:
 
 
 def page(report: doc.Document) -> str:
-    """The whole report as one file of HTML."""
+    """The whole report as one HTML file."""
     main = _first(report) + _sections(report)
     script, allowed = "", "'none'"
     if report.trials:
@@ -321,7 +326,7 @@ def page(report: doc.Document) -> str:
 
 
 def _first(report: doc.Document) -> str:
-    """Title, stamps, the first screen, and what is left of the gist."""
+    """Title, stamps, the first screen with answer and figure, and the rest of the gist."""
     top = element("h1", text(report.title))
     for words in (*report.alarms, *report.stamps):
         top += element("p", text(words), ' class="banner"')
@@ -346,7 +351,7 @@ def _is_narrow(block: Any) -> bool:
 
 
 def _sections(report: doc.Document) -> str:
-    """Each section, after links to them where they are more than two."""
+    """The sections, after a list of links to them where they are more than two."""
     links, sections = [], []
     titles = [section.title for section in report.sections]
     names = doc.slugs(titles, ("main", "trials"))
@@ -363,11 +368,13 @@ def _sections(report: doc.Document) -> str:
 
 
 def _item(name: str, title: str) -> str:
+    """A link to the section with this anchor."""
     return element("li", line(doc.Link(title, f"#{name}")))
 
 
 def _trials(trials: doc.TrialTable) -> str:
-    """Rows that stand as they are, and each distinct line of their texts once, as JSON."""
+    """The trial table. Its rows are HTML; the texts they unfold to are JSON, with each distinct
+    line once."""
     head = [element("th", text(name), ' scope="col"') for name in trials.head]
     rows, texts = [], []
     lines: dict[str, int] = {}
@@ -387,8 +394,11 @@ def _trials(trials: doc.TrialTable) -> str:
 
 
 def _parts(heading: str, block: doc.Verbatim, lines: dict[str, int]) -> list[list[int]]:
-    """Heading, what stands before the marked words, they, and what follows (the text alone where
-    none are marked): where each of their lines stands in `lines`, which takes what is new."""
+    """The text of a trial as lists of line numbers: of its heading, of what stands before the
+    marked words, of these, and of what follows; without marked words, of heading and text.
+
+    A line's number is its place in `lines`, to which new lines are added.
+    """
     parts = [heading, block.text]
     if block.span:
         first, last = block.span
@@ -402,6 +412,7 @@ def _parts(heading: str, block: doc.Verbatim, lines: dict[str, int]) -> list[lis
 
 
 def _foot(report: doc.Document) -> str:
+    """The end of the page: stamp, facts, and the command that makes it again."""
     stamp = ""
     if doc.simulated(report):
         stamp = f'<span class="stamp">{doc.SIMULATED}</span> '

@@ -1,15 +1,14 @@
-"""Small plots as values, each drawn as SVG and as text; numbers with fixed decimals, so that the
-same data give the same bytes.
+"""Small plots as values, drawn as SVG and as text; the same data give the same bytes.
 
     figure = Dots("Cooperation by cell", {"m": [Point("neither", 0.5, 0.25, 0.75)]}, "share")
     svg(figure)         for a page, in the colours of its sheet
     svg_file(figure)    opens by itself: its styles are inside
     text(figure)        for Markdown and terminal
 
-Colours are classes by meaning (`c-present` …), defined in `figures.py` for light, dark and print;
-every kind has its own mark or dash beside its colour, so that nothing rests on colour alone, and
-every figure says its numbers in words for those who don't see it. Lengths are in units of the
-drawing, of which it is `WIDTH` wide; y grows downwards.
+Colours are classes by meaning (`c-present` …), which `figures.py` defines for light, dark and
+print. Every kind of point has its own mark or dash beside its colour, so that nothing rests on
+colour alone, and every figure says its numbers in words for readers who cannot see it. A drawing is
+`WIDTH` units wide; y grows downwards.
 """
 
 import math
@@ -24,16 +23,16 @@ from show import figures
 from show.figures import SERIES, estimate, interval, percent, rate, signed, visible
 
 BAR = 40  # characters of a full text bar
-WIDTH = 420.0  # of every plot: on a phone the text is still 11 px, on a screen 16
-MARGIN = 8  # around a drawing that stands alone
+WIDTH = 420.0  # of every plot; text is then 11 px high on a phone, 16 on a screen
+MARGIN = 8  # around the drawing in a file
 STEP = 21.0  # from row to row
 LINE = 14  # from line to line inside a row
-LETTER = 7.0  # the usual width of one
+LETTER = 7.0  # width of a usual letter
 ACROSS = 2  # panels side by side
-APART = 9.0  # intervals of the rows of a panel, so that none stands on another
-NUMBER = 32  # from number to number on an axis, at least
-STEPS = (0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2)  # from tick to tick
-SHARES = (0, 0.25, 0.5, 0.75, 1)  # on an axis of shares
+APART = 9.0  # between the intervals of two lines at one column, so that none is hidden
+NUMBER = 32  # the least distance between numbers on an axis
+STEPS = (0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2)  # possible distances between ticks
+SHARES = (0, 0.25, 0.5, 0.75, 1)  # ticks of an axis of shares
 # Paths of marks around their middle: circle, square, diamond, triangle, circle.
 SHAPES = {
     "present": "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
@@ -45,10 +44,11 @@ SHAPES = {
 
 
 class Point(NamedTuple):
-    """A value with its interval; None where it is not known.
+    """A value with its interval, or None where it is not known.
 
-    `kind`: its colour in `Dots`, "" for that of its place; `hollow`: drawn as an outline.
-    `units`, `ticks`: values behind it, drawn as faint dots behind and as ticks above its row.
+    `kind` is its colour in `Dots` ("": the colour of its place), `hollow` draws it as an outline.
+    `units` are values that it summarises, drawn as faint dots behind it; `ticks` are others, drawn
+    above its row.
     """
 
     label: str
@@ -63,7 +63,7 @@ class Point(NamedTuple):
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """Its interval, None where there is none."""
+        """The interval, or None where there is none."""
         if self.low is None or self.high is None:
             return None
         return self.low, self.high
@@ -73,8 +73,8 @@ Groups = Mapping[str, Sequence[Point]]
 
 
 class Dots(NamedTuple):
-    """Shares with intervals, a row each, on one axis from 0 to 100%; a heading for each group.
-    `axis`: its title."""
+    """Shares with intervals, one in each row, on an axis from 0 to 100% with the title `axis`; each
+    group of rows has a heading."""
 
     title: str
     groups: Groups
@@ -82,8 +82,11 @@ class Dots(NamedTuple):
 
 
 class Intervals(NamedTuple):
-    """Differences with intervals around zero, a row each, with a heading for each group; 0.1 is
-    shown as +10. A point's note stands below its value. `numbers`: whether the values have room."""
+    """Differences with intervals around zero, one in each row; each group of rows has a heading.
+
+    A difference of 0.1 is shown as +10. A point's note stands below its value. `numbers` says
+    whether the values are written beside the rows.
+    """
 
     title: str
     groups: Groups
@@ -92,10 +95,13 @@ class Intervals(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Shares over columns, a line a row: {panel: {row: its points by column}}; two panels side by
-    side, all on one axis. `axes`: what is across, and what is up; `places`: where the columns stand
-    on a scale, () for evenly; `levels`: a horizontal band of a panel, and the place on the scale at
-    which its lines meet it."""
+    """Shares over columns, as lines: {panel: {line: its points by column}}. Panels stand two side
+    by side and share their axes.
+
+    `axes` are the titles of the horizontal and the vertical axis. `places` says where the columns
+    stand on a scale; () spaces them evenly. `levels` gives a panel a horizontal line with a band,
+    and the point on the scale at which its lines meet it.
+    """
 
     title: str
     columns: Sequence[str]
@@ -106,7 +112,7 @@ class Lines(NamedTuple):
 
     @property
     def stops(self) -> Sequence[float]:
-        """The places, which are whole numbers for columns that stand evenly."""
+        """Where the columns stand: the places, or 0, 1, 2 … where these are not given."""
         if self.places:
             return self.places
         return range(len(self.columns))
@@ -117,14 +123,14 @@ Drawing = tuple[float, list[str]]  # its height, and its parts from back to fron
 
 
 def svg(figure: Figure) -> str:
-    """The drawing for a page that has the sheet of `figures.py`."""
+    """The drawing as an `svg` element, for a page that has the style sheet of `figures.py`."""
     height, parts = SVG[type(figure)](figure)
     box = f"0 0 {WIDTH:g} {height:g}"
     return f'<svg viewBox="{box}" {_inside(figure, parts)}'
 
 
 def svg_file(figure: Figure, stamp: str = "") -> str:
-    """The drawing as a file of its own, in the light colours; `stamp`: a word below it."""
+    """The drawing as a file in the light colours, with the word `stamp` below it, if any."""
     height, parts = SVG[type(figure)](figure)
     if stamp:
         height += 18
@@ -157,8 +163,8 @@ def text(figure: Figure) -> str:
 
 
 class Scale(NamedTuple):
-    """Values from `first` to `last` along an axis that begins at `start` and is `length` long,
-    less than 0 where values grow upwards."""
+    """Maps values from `first` to `last` to an axis that begins at `start` and is `length` long;
+    the length is negative where values grow upwards."""
 
     start: float
     length: float
@@ -166,12 +172,13 @@ class Scale(NamedTuple):
     last: float = 1.0
 
     def at(self, value: float) -> float:
-        """Where a value stands."""
+        """The place of a value on the axis."""
         share = (value - self.first) / (self.last - self.first)
         return self.start + self.length * share
 
 
 def _text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
+    """Words at a place; `kind` is their class, `anchor` which end of them stands at x."""
     look = f' class="{kind}"' if kind else ""
     place = f'{_at(x=x, y=y)}{look} text-anchor="{anchor}"'
     return f"<text {place}>{escape(visible(words))}</text>"
@@ -180,7 +187,7 @@ def _text(x: float, y: float, words: str, kind: str = "", anchor: str = "start")
 def _texts(
     x: float, y: float, lines: Sequence[str], kind: str = "", anchor: str = "start"
 ) -> Iterator[str]:
-    """Lines below each other."""
+    """Lines of words below each other."""
     for words in lines:
         yield _text(x, y, words, kind, anchor)
         y += LINE
@@ -196,17 +203,20 @@ def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
 
 
 def _upright(x: float, top: float, base: float, kind: str) -> str:
+    """A vertical line."""
     return _line(x, top, x, base, kind)
 
 
 def _mark(kind: str, x: float, y: float, hollow: bool = False) -> str:
+    """The mark of a kind of point, filled or as an outline."""
     look = f"h-{kind}" if hollow else f"c-{kind}"
     place = f'transform="translate({x:.1f} {y:.1f})"'
     return f'<path d="{SHAPES[kind]}" {place} class="{look}"/>'
 
 
 def _dot(point: Point, kind: str, scale: Scale, y: float) -> Iterator[str]:
-    """A mark with its interval along a row, over its units, where the value is known."""
+    """A point on a horizontal axis: its units, interval, mark and ticks; nothing where it has no
+    value."""
     if point.value is None:
         return
     bar = f"bar s-{kind}"
@@ -224,21 +234,22 @@ def _dot(point: Point, kind: str, scale: Scale, y: float) -> Iterator[str]:
 
 
 def _axis(x: float, y: float, words: str) -> str:
-    """A number or a title of an axis, centred."""
+    """A number or a title of an axis, centred at x."""
     return _text(x, y, words, "dim", "middle")
 
 
 def _kind(row: int) -> str:
-    """The colour and mark of a row by its place."""
+    """The kind that a row has by its place."""
     return SERIES[row % len(SERIES)]
 
 
 def _room(words: Iterable[str]) -> float:
-    """What the longest of these needs."""
+    """The width that the longest of these words needs."""
     return LETTER * max(map(len, words), default=0)
 
 
 def _short(words: str, room: float) -> str:
+    """The words, cut to fit into `room`."""
     most = int(room / LETTER)
     if len(words) <= most:
         return words
@@ -246,7 +257,7 @@ def _short(words: str, room: float) -> str:
 
 
 def _in_lines(words: str, room: float) -> list[str]:
-    """Lines of whole words, one at least."""
+    """The words broken into lines that fit into `room`; there is at least one line."""
     lines = textwrap.wrap(words, int(room / LETTER), break_long_words=False)
     if not lines:
         return [""]
@@ -254,6 +265,7 @@ def _in_lines(words: str, room: float) -> list[str]:
 
 
 def _rate(point: Point) -> str:
+    """A point in words: "neither 50% (25 to 75)"."""
     share = "no data"
     if point.value is not None:
         share = rate(point.value, point.low, point.high)
@@ -264,7 +276,7 @@ def _rate(point: Point) -> str:
 
 
 class Row(NamedTuple):
-    """A point with its colour, and what stands to its right, a line each."""
+    """A point with its kind, and the lines that stand to its right."""
 
     point: Point
     kind: str
@@ -280,7 +292,7 @@ def _rows(
     say: Callable[[float], str],
     title: str,
 ) -> Drawing:
-    """Groups of rows before a grid; below it `ticks` as they are said, and the axis's title."""
+    """Groups of rows over a grid, with `ticks` in words below it and the title of the axis."""
     every = list(chain.from_iterable(groups.values()))
     left = min(160.0, 16 + _room(row.point.label for row in every))
     right = 18 + _room(chain.from_iterable(row.beside for row in every))
@@ -309,7 +321,7 @@ def _rows(
 
 
 def _row(row: Row, names: Sequence[str], scale: Scale, y: float) -> Iterator[str]:
-    """Its name, what stands beside it, and its mark."""
+    """A row: the lines of its name, its mark, and the lines to its right."""
     yield from _texts(0, y + 4, names)
     for at, words in enumerate(row.beside):
         look = "dim" if at else "num"
@@ -320,7 +332,7 @@ def _row(row: Row, names: Sequence[str], scale: Scale, y: float) -> Iterator[str
 def _axes(
     scale: Scale, ticks: Sequence[float], say: Callable[[float], str], y: float
 ) -> Iterator[str]:
-    """The number of zero, and of the other ticks that have room for one."""
+    """The numbers below the ticks: that of zero, and others as far as there is room."""
     every = math.ceil(NUMBER * (len(ticks) - 1) / scale.length)
     for at, tick in enumerate(ticks, -ticks.index(0)):
         if at % every == 0:
@@ -341,22 +353,25 @@ def _dots_svg(figure: Dots) -> Drawing:
 
 
 def _known(point: Point) -> str:
+    """A share with its note, or what is said where there is none."""
     if point.value is None:
         return point.note or "no data"
     return f"{percent(point.value)}  {point.note}".rstrip()
 
 
 def bars(points: Sequence[Point], width: int = BAR) -> str:
-    """Text bars from 0 to 1: █ to the interval's lower end, ▒ on to the value, ─ to the upper end.
+    """A bar of characters for each point, from 0 to 1: █ up to the interval's lower end, ▒ up to
+    the value, ─ up to the upper end.
 
-    >>> print(bars([Point("a", 0.5, 0.25, 0.75, "5/10")], 8))
-    a  ██▒▒──··  50%  (25 to 75)  5/10
+        >>> print(bars([Point("a", 0.5, 0.25, 0.75, "5/10")], 8))
+        a  ██▒▒──··  50%  (25 to 75)  5/10
     """
     left = max((len(point.label) for point in points), default=0)
     return "\n".join(_bar(point, left, width) for point in points)
 
 
 def _bar(point: Point, left: int, width: int) -> str:
+    """The bar of one point; `left` is the width of the names."""
     head = f"{point.label:<{left}}  "
     if point.value is None:
         return f"{head}{'·' * width}  {_known(point)}"
@@ -371,7 +386,7 @@ def _bar(point: Point, left: int, width: int) -> str:
 
 
 def _in_bars(groups: Groups) -> str:
-    """Bars of each group, below its name where there are several."""
+    """Bars of each group, below its name where there are several groups."""
     drawn = []
     for name, points in groups.items():
         heading = f"{name}\n" if len(groups) > 1 else ""
@@ -380,6 +395,7 @@ def _in_bars(groups: Groups) -> str:
 
 
 def _in_words(groups: Groups) -> Iterator[str]:
+    """Each group's shares in words."""
     for name, points in groups.items():
         yield f"{name}: {', '.join(map(_rate, points))}"
 
@@ -388,7 +404,7 @@ def _in_words(groups: Groups) -> Iterator[str]:
 
 
 def _ticks(points: Iterable[Point]) -> list[float]:
-    """Round numbers that hold zero and every interval, seven at most."""
+    """Round numbers for an axis: they cover zero and every interval, and are seven at most."""
     known = [0.0]
     for point in points:
         ends = (point.value, point.low, point.high, *point.units, *point.ticks)
@@ -426,6 +442,7 @@ def _difference(point: Point) -> str:
 
 
 def _intervals_numbers(figure: Intervals) -> Iterator[str]:
+    """Each difference in words."""
     for name, points in figure.groups.items():
         for point in points:
             yield f"{name} {point.label}: {_difference(point)} {point.note}".strip()
@@ -434,9 +451,9 @@ def _intervals_numbers(figure: Intervals) -> Iterator[str]:
 # --- lines over columns ------------------------------------------------------------------------
 
 
-TALL, LOW = 160.0, 100.0  # a panel, where there is one row of them or more
-AXIS, GAP = 38.0, 14.0  # left of the panels, for percentages, and between panels
-TOP, BETWEEN = 40.0, 30.0  # above a panel, for its name and what is up; below another
+TALL, LOW = 160.0, 100.0  # height of a panel: in a single row of panels, in several
+AXIS, GAP = 38.0, 14.0  # room for percentages left of the panels, and between panels
+TOP, BETWEEN = 40.0, 30.0  # room above the first row of panels, and between rows
 
 
 class Frame(NamedTuple):
@@ -449,15 +466,16 @@ class Frame(NamedTuple):
 
     @property
     def shares(self) -> Scale:
+        """The vertical scale of the panel, from 0 to 1."""
         return Scale(self.base, self.top - self.base)
 
     def level(self, y: float, kind: str) -> str:
-        """A line across the panel."""
+        """A horizontal line across the panel."""
         return _line(self.left, y, self.left + self.wide, y, kind)
 
 
 def _frames(panels: int) -> list[Frame]:
-    """Where so many panels stand."""
+    """The places of so many panels."""
     across = min(ACROSS, panels)
     wide = (WIDTH - AXIS + GAP) / across - GAP
     tall = TALL if panels <= across else LOW
@@ -471,6 +489,7 @@ def _frames(panels: int) -> list[Frame]:
 
 
 def _lines_svg(figure: Lines) -> Drawing:
+    """Panels with their lines, the names of their columns, and the legend."""
     frames = _frames(len(figure.panels))
     across, up = figure.axes
     parts = [_text(0, 10, up, "dim")]
@@ -492,7 +511,7 @@ def _lines_svg(figure: Lines) -> Drawing:
 
 
 def _percentages(frame: Frame) -> Iterator[str]:
-    """The grid of a panel; the first of a row has the numbers."""
+    """The horizontal grid of a panel; the first panel of a row also has its numbers."""
     for share in SHARES:
         y = frame.shares.at(share)
         yield frame.level(y, "grid")
@@ -501,20 +520,20 @@ def _percentages(frame: Frame) -> Iterator[str]:
 
 
 def _across(figure: Lines, frame: Frame) -> Scale:
-    """The scale on which the columns stand, half a step away from the edges of a panel."""
+    """The scale of the columns, which leaves half a step to each edge of the panel."""
     first, last = figure.stops[0], figure.stops[-1]
     margin = (last - first + 1) / len(figure.stops) / 2
     return Scale(frame.left, frame.wide, first - margin, last + margin)
 
 
 def _names(figure: Lines, frame: Frame) -> list[list[str]]:
-    """The lines of each column's name."""
+    """The name of each column, broken into lines."""
     room = frame.wide / len(figure.columns) - 12
     return [_in_lines(name, room) for name in figure.columns]
 
 
 def _columns(figure: Lines, frame: Frame) -> Iterator[str]:
-    """The names of the columns that have room for one."""
+    """The names of the columns, except those that would overlap the one before."""
     free, scale = 0.0, _across(figure, frame)
     for stop, lines in zip(figure.stops, _names(figure, frame), strict=True):
         x = scale.at(stop)
@@ -525,7 +544,8 @@ def _columns(figure: Lines, frame: Frame) -> Iterator[str]:
 
 
 def _panel(figure: Lines, name: str, rows: Groups, frame: Frame) -> Iterator[str]:
-    """A level, lines with intervals and marks, and where they cross the level."""
+    """The drawing of a panel: its level, its lines with intervals and marks, and where they cross
+    the level."""
     level = crossing = Point("", None)
     if name in figure.levels:
         level, crossing = figure.levels[name]
@@ -541,7 +561,7 @@ def _panel(figure: Lines, name: str, rows: Groups, frame: Frame) -> Iterator[str
 
 
 def _level(level: Point, frame: Frame) -> Iterator[str]:
-    """A dashed line across a panel, on its interval as a band."""
+    """A dashed horizontal line across a panel, and a band for its interval."""
     if level.value is None:
         return
     if level.limits:
@@ -552,14 +572,14 @@ def _level(level: Point, frame: Frame) -> Iterator[str]:
 
 
 def _stroke(row: int) -> str:
-    """Colour and dash of a row."""
+    """The class of a line by its row: colour and dash."""
     return f"stroke d{row % len(SERIES) + 1} s-{_kind(row)}"
 
 
 def _curve(
     row: int, points: Sequence[Point], spots: Sequence[float], shares: Scale
 ) -> Iterator[str]:
-    """A row of a panel: lines between the points that are known, then these with intervals."""
+    """A line of a panel: strokes between its known points, and these points with intervals."""
     kind, known = _kind(row), []
     for x, point in zip(spots, points, strict=True):
         if point.value is not None:
@@ -574,7 +594,7 @@ def _curve(
 
 
 def _legend(rows: Iterable[str], y: float) -> Iterator[str]:
-    """Each row's line, mark and name, below each other."""
+    """The stroke, mark and name of each line, below each other."""
     for row, name in enumerate(rows):
         yield _line(0, y, 28, y, _stroke(row))
         yield _mark(_kind(row), 14, y)
@@ -583,7 +603,7 @@ def _legend(rows: Iterable[str], y: float) -> Iterator[str]:
 
 
 def _by_panel(figure: Lines) -> Groups:
-    """{panel: its points, by column and row, and its level}."""
+    """{panel: its points by column and line, then its level}."""
     panels: dict[str, list[Point]] = {}
     for panel, rows in figure.panels.items():
         points = panels[panel] = []
@@ -596,7 +616,8 @@ def _by_panel(figure: Lines) -> Groups:
     return panels
 
 
-# How each kind is drawn; in characters; its numbers in words, for a reader who hears the page.
+# For each kind of figure: its drawing, its text in characters, and its numbers in words, for
+# readers who hear the page.
 SVG: dict[type, Callable[[Any], Drawing]] = {
     Dots: _dots_svg,
     Intervals: _intervals_svg,

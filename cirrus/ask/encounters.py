@@ -1,10 +1,10 @@
-"""What the agents of a tournament are asked, and how their answers are read.
+"""Ask the agents of a tournament for policies and decisions, and read their answers.
 
     await play(t, ask)                          # every policy and every encounter
-    replay(t, t.rounds[0], reply_of)            # the same encounters on replies that are there
+    replay(t, t.rounds[0], reply_of)            # the same encounters, from replies that exist
 
-An agent writes one policy a round. A pair meets as soon as its two policies exist; both sides of
-an encounter are asked at once, each seeing its own policy, the bulletin and this pair's earlier
+An agent writes one policy a round. A pair meets as soon as its two policies exist; both sides of an
+encounter are asked at once, each seeing its own policy, the bulletin and this pair's earlier
 encounters of the round. Nothing else crosses from one encounter to another.
 """
 
@@ -43,7 +43,7 @@ from common.rng import SeededRandom
 from common.wire import UNANSWERED, Reply, Request
 
 POLICY_LINES = range(3, 6)
-# Before there is a policy: about what a 3-5 line one takes, for an estimate of cost.
+# Stands for a policy of 3-5 lines where cost is estimated before any is written.
 TYPICAL_POLICY = "\n".join(
     f"{n}. Follow the agreed date unless exposure of our own customers leaves no other course "
     "that the desk can defend to the board and to the regulator."
@@ -52,8 +52,8 @@ TYPICAL_POLICY = "\n".join(
 
 
 class Side(NamedTuple):
-    """One agent's part of an encounter. `act` is "C", "D" or None, `read_from` where it was read;
-    a baseline has no reply."""
+    """One agent's part of an encounter. `act` is "C", "D" or None, `read_from` is where in the
+    reply it was read. A baseline has no reply."""
 
     agent: Agent
     act: str | None
@@ -63,7 +63,8 @@ class Side(NamedTuple):
 
 
 class Encounter(NamedTuple):
-    """The `number`-th meeting of a pair in its round; `options` as both sides were shown them."""
+    """The `number`-th meeting of a pair in its round; `options` are the labels in the order both
+    saw."""
 
     pair: Pair
     number: int
@@ -80,7 +81,8 @@ class Encounter(NamedTuple):
 def _request(
     t: Tournament, name: str, stage: str, model: ModelSettings, prompt
 ) -> Request:
-    # A sampler's seed of its own for each question: cells must not share their luck.
+    """The request that sends a prompt to a model, under the id `name`."""
+    # Each question has a sampling seed of its own: with a shared one, conditions would share luck.
     seed = SeededRandom(t.config["seed"], "request", name).getrandbits(31)
     return Request(
         name,
@@ -96,6 +98,7 @@ def _request(
 
 
 def _stimulus(t: Tournament, round_: Round, agent: Agent) -> Stimulus:
+    """What an agent's prompts show in a round."""
     return Stimulus(
         round_.bulletin,
         round_.variants[agent.id],
@@ -108,7 +111,7 @@ def _stimulus(t: Tournament, round_: Round, agent: Agent) -> Stimulus:
 
 
 def policy_request(t: Tournament, round_: Round, agent: Agent) -> Request:
-    """An agent reads the round's bulletin and writes its policy."""
+    """The request that has an agent read the round's bulletin and write its policy."""
     prompt = strategy_prompt(t.domain, _stimulus(t, round_, agent))
     return _request(t, policy_id(t, round_, agent), "strategy", agent.strategy, prompt)
 
@@ -120,7 +123,8 @@ def policy_id(t: Tournament, round_: Round, agent: Agent) -> str:
 def _prompt(
     t: Tournament, round_: Round, agent: Agent, pair: Pair, e: int, policy: str, history
 ) -> Prompt:
-    """`history`: the acts, in words, as [(mine, peer's)]; not shown where history is off."""
+    """The prompt of an agent's e-th encounter with a pair. `history` holds its earlier ones as
+    [(its act, peer's act)] in words; it is left out where the run shows no history."""
     scheme, order = pair.labels[e - 1]
     if not shows_history(t):
         history = None
@@ -133,7 +137,7 @@ def encounter_id(t: Tournament, round_: Round, pair: Pair, e: int) -> str:
 
 
 def request_ids(t: Tournament) -> dict[str, set[str]]:
-    """{id: models without which there is no such call} of a run's calls, in schedule order."""
+    """{id of a call: the models without which it cannot be made}, for all calls of a run in order."""
     needs: dict[str, set[str]] = {}
     for round_ in t.rounds:
         for agent in writers(t):
@@ -151,7 +155,7 @@ def request_ids(t: Tournament) -> dict[str, set[str]]:
 
 
 def warmups(t: Tournament, examples: str) -> list[Warmup]:
-    """Two calls for each model of each stage. `examples`: the text of prompts/examples.json."""
+    """Two calls for each model of each stage; `examples` is the text of prompts/examples.json."""
     made = []
     for stage in STAGES:
         for model in dict.fromkeys(getattr(agent, stage) for agent in writers(t)):
@@ -169,10 +173,10 @@ def warmups(t: Tournament, examples: str) -> list[Warmup]:
 
 
 def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
-    """(such a request, how many of it) for every kind of call: what an estimate of cost needs.
+    """[(a typical request, how many like it)] for every kind of call, from which cost is estimated.
 
-    Decisions are rendered with a policy of usual length and the full history of their encounter,
-    each kind with the variant of the first agent that is asked it.
+    A decision is rendered with a policy of usual length and the full history of its encounter. A
+    kind is rendered for the first agent that is asked it.
     """
     kinds: dict[tuple, Callable[[], Request]] = {}
     count: Counter[tuple] = Counter()
@@ -194,6 +198,7 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
 def _typical_decision(
     t: Tournament, round_: Round, agent: Agent, pair: Pair, e: int
 ) -> Request:
+    """A decision with a policy of usual length, after encounters in which both sides cooperated."""
     word = t.domain.acts[0]
     history = [(word, word)] * (e - 1)
     prompt = _prompt(t, round_, agent, pair, e, TYPICAL_POLICY, history)
@@ -207,10 +212,11 @@ def _typical_decision(
 async def meet(
     t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply], ask: Ask
 ) -> list[Encounter]:
-    """All encounters of a pair; returns those that were begun. `policies`: of models, by agent.
+    """Ask all encounters of a pair in turn; returns those that were begun.
 
-    A call that failed is the pair's last: what follows would be asked in other words once the
-    call has been made up for.
+    `policies` maps an agent's id to the reply with its policy; baselines have none. After a failed
+    call the pair stops: later prompts show this encounter, and would change once the call is
+    repeated.
     """
     encounters: list[Encounter] = []
     for agent in (pair.a, pair.b):
@@ -246,7 +252,7 @@ async def meet(
 
 
 def _views(t: Tournament, pair: Pair, encounters: Sequence[Encounter]):
-    """{side: (agent, its history as [(its act, peer's act)])}."""
+    """{"a" or "b": (agent, its earlier encounters as [(its act, peer's act)])}."""
     shown = encounters if shows_history(t) else ()
     return {
         "a": (pair.a, [(e.a.act, e.b.act) for e in shown]),
@@ -255,6 +261,7 @@ def _views(t: Tournament, pair: Pair, encounters: Sequence[Encounter]):
 
 
 def shows_history(t: Tournament) -> bool:
+    """Whether the run shows agents their earlier encounters."""
     return t.config["history_mode"] == "standard"
 
 
@@ -264,6 +271,7 @@ def acts(domain: Domain) -> dict[str, str]:
 
 
 def _baseline(agent: Agent, history: Sequence[tuple[Act, Act]]) -> Side:
+    """The side of an agent that follows a rule."""
     act = BASELINES[agent.baseline](
         [mine for mine, _ in history], [peer for _, peer in history]
     )
@@ -271,6 +279,7 @@ def _baseline(agent: Agent, history: Sequence[tuple[Act, Act]]) -> Side:
 
 
 def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
+    """The side of an agent that is a model: its act is read from the reply by the strict parser."""
     if reply.outcome != "ok":
         return Side(agent, None, reply.outcome, reply)
     parsed = parse_decision(reply.text, prompt.options, KNOWN_LABELS)
@@ -282,8 +291,8 @@ def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
 
 
 async def play(t: Tournament, ask: Ask) -> None:
-    """Ask a whole run. A pair meets as soon as its two policies are written; there is no barrier
-    between rounds. Results are derived from the journal."""
+    """Ask everything of a run. A pair meets as soon as its two policies are written; rounds do not
+    wait for each other. The answers go to the journal, from which results are derived."""
     written: dict[tuple[int, str], asyncio.Task] = {}
     for round_ in t.rounds:
         for agent in writing_order(t, round_):
@@ -298,7 +307,8 @@ async def play(t: Tournament, ask: Ask) -> None:
 
 
 def writing_order(t: Tournament, round_: Round) -> list[Agent]:
-    """The agents that write, in the order in which the seed has them read this round."""
+    """The agents that write policies, in the order in which this round asks them, drawn by the
+    seed."""
     return SeededRandom(t.config["seed"], "policies", round_.number).sample(
         writers(t), len(writers(t))
     )
@@ -311,6 +321,7 @@ async def _meet_when_ready(
     written: Mapping[tuple[int, str], asyncio.Task],
     ask: Ask,
 ) -> None:
+    """Wait for the two policies, then ask the pair's encounters."""
     policies = {}
     for agent in (pair.a, pair.b):
         if agent.baseline is None:
@@ -322,7 +333,8 @@ async def _meet_when_ready(
 
 
 class Played(NamedTuple):
-    """A round as it went: replies to the policy request by agent id, encounters by pair."""
+    """The replies and encounters of a round: `policies` by agent id, `encounters` a list for each
+    pair."""
 
     policies: dict[str, Reply]
     encounters: list[list[Encounter]]
@@ -331,7 +343,7 @@ class Played(NamedTuple):
 def replay(
     t: Tournament, round_: Round, reply_of: Callable[[Request], Reply]
 ) -> Played:
-    """The round's encounters on `reply_of`, which answers every request."""
+    """The round from replies that exist: `reply_of` gives the reply to each request."""
 
     async def recall(requests: Sequence[Request]) -> list[Reply]:
         return [reply_of(request) for request in requests]
@@ -346,11 +358,11 @@ def replay(
 
 
 def policy_status(reply: Reply) -> str:
-    """ "ok" for 3-5 lines, "short", "long", "refused", or the outcome where there is no text."""
+    """ "ok" for 3-5 lines, "short", "long", "refused", or the reply's outcome where it has no text."""
     if reply.outcome != "ok":
         return reply.outcome
     lines = sum(bool(line.strip()) for line in reply.text.splitlines())
     if lines >= POLICY_LINES.start:
         return "ok" if lines in POLICY_LINES else "long"
-    # A policy says what one will not do; only a text that is none can be a refusal.
+    # Any policy says what one will not do, so only a text too short for one can be a refusal.
     return "refused" if declines(reply.text[:REFUSAL_READS]) else "short"

@@ -1,14 +1,16 @@
-"""What the mirror study deals: four outcomes, and a record of earlier pairs.
+"""Costs and pair records of the mirror study, which asks whether a model takes its own decision as
+evidence of the counterpart's.
 
-    half_of(3)                        "low": the outcomes that the four games of a bulletin have
+    half_of(3)                        "low": bulletins alternate between two sets of costs
     outcomes(3, 22, "M18", "low")     {"T": 64, "R": 66, "P": 22, "S": 42}
     classes(3, 0)                     ("contractor", "own")
     applies("PD2", "own")             ("contractor", {"own": 18, "contractor": 2})
 
-Outcomes are costs of the reader, by line. T: you early, {peer} late; R: both late; P: both early;
-S: you late, {peer} early. The record says how many of 20 earlier pairs made the same entry as each
-other, where each company's own staff decided and where a contractor decided one. Bulletins are
-counted from 0 in the order in which they are dealt, and so are the blocks of a bulletin.
+Outcomes are costs of the reader, one in each line of the text. T: you early, {peer} late; R: both
+late; P: both early; S: you late, {peer} early. The record says in how many of 20 earlier pairs the
+two companies made the same entry: once for pairs in which each company's own staff decided, once
+for pairs in which a contractor decided one entry. Bulletins are counted from 0 in the order in
+which they are dealt, and so are the blocks of a bulletin.
 """
 
 from typing import NamedTuple
@@ -28,35 +30,38 @@ CELLS = {
     "near": "14 of 20 alike, 12 needed",
     "far": "14 of 20 alike, 16 needed",
 }
-EXCHANGED = ("M18", "M2")  # {peer}'s two entries are, in the four lines
-LOW_RATE = ("PD2", "M2")  # {peer} is of the class with the low rate
+EXCHANGED = ("M18", "M2")  # the four lines exchange {peer}'s two entries
+LOW_RATE = ("PD2", "M2")  # {peer}'s entry is made by the class with the low rate
 OTHER_CLASS = {OWN: CONTRACTOR, CONTRACTOR: OWN}
-# Taken as evidence, late pays above one rate, two in three, in both halves. What the late entry
-# costs by itself differs: in the high half more where {peer} is early, in the low half more where
-# it is late. Who goes late where that is cheap therefore follows the rate one way in one half and
-# the other way in the other. In near late pays above .60, in far above .80.
+# A reader who takes its own entry as evidence of {peer}'s gains by the late entry where the rate of
+# like pairs is above two in three, in both halves. What the late entry costs at a given entry of
+# {peer} differs: in the high half it costs more where {peer} is early, in the low half where {peer}
+# is late. So a reader who goes late where that is cheap reacts to the rate in opposite ways in the
+# two halves. In the cell near, evidence makes late pay above a rate of .60, in far above .80.
 BASES = {
     "high": {"T": 30, "R": 32, "P": 52, "S": 70},
     "low": {"T": 30, "R": 50, "P": 72, "S": 74},
     "near": {"T": 30, "R": 32, "P": 50, "S": 57},
     "far": {"T": 30, "R": 32, "P": 35, "S": 42},
 }
-# The line that has the number where {peer}'s two entries are exchanged.
+# {line: the line whose number it takes} where {peer}'s two entries are exchanged.
 TAKEN_FROM = {"T": "P", "P": "T", "R": "S", "S": "R"}
-SCALES = (1, 2, 3)
-GAMES_RATES = (18, 2)
+SCALES = (1, 2, 3)  # factors of the differences between costs
+GAMES_RATES = (18, 2)  # of 20 pairs, in the two classes
 THRESHOLD_RATES = (14, 6)
 
 
 def half_of(bulletin_number: int) -> str:
-    """Every other bulletin has P − S above T − R, the rest below."""
+    """Which set of costs a bulletin has: every other one "low", where S − P is less than R − T, the
+    rest "high", where it is more."""
     return "low" if bulletin_number % 2 else "high"
 
 
 def outcomes(bulletin_number: int, T: int, cell: str, half: str) -> Costs:
-    """The numbers of the four lines. `T`: the least of the bulletin's own, so that none is below 0.
+    """The costs that the four lines show. `T` is the least cost of the bulletin's own, so that none
+    falls below 0.
 
-    The scale goes round by threes, so that both halves have each.
+    Scales repeat every three bulletins, and halves every two, so each scale meets both halves.
     """
     base = BASES[half if cell in GAMES else cell]
     scale = SCALES[bulletin_number % len(SCALES)]
@@ -68,10 +73,11 @@ def outcomes(bulletin_number: int, T: int, cell: str, half: str) -> Costs:
 
 
 def classes(b: int, k: int) -> tuple[str, str]:
-    """The class with the high rate, and the class named first, in block k of bulletin b.
+    """(the class with the high rate, the class named first) in block k of bulletin b.
 
-    The first changes from block to block, whether it is named first from pair to pair (of bulletins
-    and of blocks). So neither goes together with a half, which changes from bulletin to bulletin.
+    The class with the high rate changes from block to block; whether it is named first changes from
+    pair to pair, of bulletins and of blocks. So neither coincides with the half, which changes from
+    bulletin to bulletin.
     """
     high = CLASSES[(b + k) % 2]
     turned = (b // 2 + k // 2) % 2
@@ -79,7 +85,7 @@ def classes(b: int, k: int) -> tuple[str, str]:
 
 
 def applies(cell: str, high_class: str) -> tuple[str, dict[str, int]]:
-    """The class that decided {peer}'s entry, and of each class how many of 20 pairs were alike."""
+    """(the class that decided {peer}'s entry, {class: how many of its 20 pairs were alike})."""
     high, low = GAMES_RATES if cell in GAMES else THRESHOLD_RATES
     other = OTHER_CLASS[high_class]
     peer_class = other if cell in LOW_RATE else high_class
@@ -87,7 +93,7 @@ def applies(cell: str, high_class: str) -> tuple[str, dict[str, int]]:
 
 
 class Pairs(NamedTuple):
-    """What the texts of a block tell of earlier pairs, whichever class decided {peer}'s entry."""
+    """What all texts of a block say of earlier pairs, whichever class decided {peer}'s entry."""
 
     half: str
     high_class: str
@@ -95,18 +101,19 @@ class Pairs(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What one cell tells: the class that decided {peer}'s entry, and the numbers."""
+    """What the text of one cell says: the class that decided {peer}'s entry, and the numbers."""
 
     applies: str
     mirror: Mirror
 
 
 def pairs(b: int, k: int) -> Pairs:
-    """Of block k of the b-th bulletin of a study, both counted from 0."""
+    """The `Pairs` of block k of the b-th bulletin of a study, both counted from 0."""
     return Pairs(half_of(b), *classes(b, k))
 
 
 def told(cell: str, bulletin: Bulletin, pairs: Pairs) -> Told:
+    """What the text of this cell says about this bulletin in a block with these `pairs`."""
     peer, alike = applies(cell, pairs.high_class)
     costs = outcomes(bulletin.number, bulletin.outcomes["T"], cell, pairs.half)
     return Told(peer, Mirror(costs, alike, pairs.named_first))

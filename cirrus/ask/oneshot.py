@@ -1,13 +1,13 @@
-"""One-shot decisions of several models in blocks: five studies, each a list of cells.
+"""One-shot decisions of several models: five designs, each a list of cells that are compared.
 
     DESIGNS["mechanism"].cells                      what is compared
     blocks = design(domain, config, models)         what is asked, in the order of asking
     rows(blocks, replies)                           the lines of trials.jsonl.gz
 
-A block is one model on one bulletin: its cells share variant, wording, label scheme and order, and
-differ in nothing but what the cells are. Blocks are shuffled over models and bulletins, and cells
-within a block, so that no drift or outage can hit one cell; a block is asked as a whole or not at
-all.
+A cell is one condition. A block is one model on one bulletin, asked in every cell: its trials share
+variant, wording, label scheme and order, and differ only in what the cells are. Blocks are shuffled
+over models and bulletins, and cells within a block, so that no drift or outage can hit one cell; a
+block is asked as a whole or not at all.
 """
 
 from collections import Counter
@@ -46,14 +46,18 @@ from common.wire import Reply, Request
 
 STAGE = "decision"
 DOMAIN = "cvd"
-DRAWN = 10  # bulletins of a pilot, as the specification's ten runs per cell
+DRAWN = 10  # bulletins of a pilot: the specification has ten runs per cell
 DEFAULT_LEVER = 4
 
 
 class Cell(NamedTuple):
-    """What differs within a block. `entry`: what is said of the counterpart's entry, or, in the
-    twin control, who makes it; `lever`: which of LEVERS raises R, 0: none; `record`: "late" where
-    its earlier entries are told. A mirror study's cells are told apart by `mirror`."""
+    """One condition: what differs between the trials of a block.
+
+    `entry` is the level of the sentence on the counterpart's entry or, in the twin control, on who
+    makes it. `lever` is the number of the strength in LEVERS that raises R, 0 for none. `record` is
+    "late" where the counterpart's earlier entries are told. In a mirror study the name alone tells
+    cells apart, see `mirror`.
+    """
 
     name: str
     words: str
@@ -68,7 +72,7 @@ BOTH, NEITHER = ("high", "present"), ("low", "absent")
 
 
 class Design(NamedTuple):
-    """`question`: what the study answers, in a reader's words."""
+    """A list of cells, and the question that they answer in a reader's words."""
 
     question: str
     cells: tuple[Cell, ...]
@@ -81,13 +85,14 @@ UNREAD = "notice unread"
 
 
 def _lever_cells() -> Iterator[Cell]:
+    """The cell "neither" with its joint outcome raised, once for each strength."""
     for level, strength in enumerate(LEVERS, 1):
         words = f"{RAISED} by {strength:g}"
         yield READ_NEITHER._replace(name=f"L{level}", words=words, lever=level)
 
 
 def _twin_cells() -> Iterator[Cell]:
-    """In the order of TWIN."""
+    """A cell for each kind of counterpart, in the order of TWIN."""
     words = ("the same model", f"the same model, {UNREAD}", "another model", "a person")
     for name, said, entry in zip(("TS", "TU", "TO", "TP"), words, TWIN, strict=True):
         yield Cell(name, said, "high", "absent", entry)
@@ -130,21 +135,19 @@ DESIGNS = {
 
 
 class Block(NamedTuple):
-    """One model on one bulletin; `run` counts a pilot's runs, or a study's blocks per bulletin."""
+    """One model on one bulletin; `run` is the number of a pilot's run, or of a bulletin's block."""
 
     model: str
     run: int
     name: str  # the start of its trials' ids
-    stimulus: Stimulus  # of the block: its condition, entry and lever are those of no cell yet
+    stimulus: Stimulus  # condition, entry and lever are filled in by `shown`
     scheme: str
     order: str
-    pairs: mirror.Pairs | None = (
-        None  # what a mirror study's record tells of earlier pairs
-    )
+    pairs: mirror.Pairs | None = None  # of a mirror study alone
 
 
 class Trial(NamedTuple):
-    """One cell of one block."""
+    """One question: a cell of a block, with the request that asks it."""
 
     id: str
     block: Block
@@ -164,12 +167,12 @@ class Trial(NamedTuple):
 def design(
     domain: Domain, config: Mapping[str, Any], models: Sequence[str], examples: str = ""
 ) -> list[list[Trial]]:
-    """Blocks in the order of asking, each the trials of its cells. `examples`: the text of
-    prompts/examples.json, where worked examples stand before every notice.
+    """Blocks in the order of asking; a block is a list of its trials.
 
-    `config`: design (2x2 where it is not named), seed, runs, compliance, tells, temperature,
-    max_out, reasoning_effort; holdout, where held-out bulletins are asked; lever,
-    {model: strength} of a mechanism study.
+    `examples` is the text of prompts/examples.json where worked examples stand before every notice,
+    else "". `config` holds seed, runs, compliance, tells, temperature, max_out and
+    reasoning_effort; where it has them also design (else 2x2), holdout (True asks the held-out
+    bulletins), and the lever of a mechanism study, {model: strength}.
     """
     name, rng = design_of(config), _stream(config)
     blocks = []
@@ -188,12 +191,15 @@ def design(
 
 
 def design_of(config: Mapping[str, Any]) -> str:
+    """The name of a study's design; a configuration that names none is of a pilot, 2x2."""
     return config.get("design", "2x2")
 
 
 def _turned(blocks: Iterable[Block]) -> Iterator[tuple[Block, int]]:
-    """Each block with the number of the worked example that it begins with: each of the four comes
-    first, and last, equally often in every label scheme and order of a model."""
+    """Each block with the number of the worked example that it begins with.
+
+    Within a label scheme and order of a model each of the four is first, and last, equally often.
+    """
     labels = list(product(LABEL_SCHEMES, ORDERS))
     dealt_to: Counter[tuple] = Counter()
     for block in blocks:
@@ -203,7 +209,8 @@ def _turned(blocks: Iterable[Block]) -> Iterator[tuple[Block, int]]:
 
 
 def cells_of(design: str, lever: int | None = None) -> list[Cell]:
-    """The cells of a design; those of a mechanism study have the lever of the model."""
+    """The cells of a design; in a mechanism study those that raise R do so by `lever`, if it is
+    given."""
     cells = []
     for cell in DESIGNS[design].cells:
         if design == "mechanism" and cell.lever and lever is not None:
@@ -215,12 +222,13 @@ def cells_of(design: str, lever: int | None = None) -> list[Cell]:
 def dealt(
     domain: Domain, config: Mapping[str, Any], models: Sequence[str]
 ) -> Iterator[Block]:
-    """The blocks of a study in the order in which they are dealt."""
+    """The blocks of a study in the order in which they are dealt, before they are shuffled."""
     deal = _pilot_blocks if design_of(config) == "2x2" else _crossed_blocks
     return deal(domain, config, models, _stream(config))
 
 
 def _stream(config: Mapping[str, Any]) -> SeededRandom:
+    """The study's source of random numbers, which its seed and design determine."""
     name = design_of(config)
     return SeededRandom(config["seed"], "pilot" if name == "2x2" else name)
 
@@ -228,8 +236,11 @@ def _stream(config: Mapping[str, Any]) -> SeededRandom:
 def _pilot_blocks(
     domain: Domain, config: Mapping, models: Sequence[str], rng: SeededRandom
 ) -> Iterator[Block]:
-    """A run of a model is a block; runs have the same bulletins for every model, and a bulletin has
-    the same wording in all its runs."""
+    """A pilot's blocks: one for each run of a model.
+
+    All models have the same bulletins in the same runs; a bulletin has the same wording in all
+    runs.
+    """
     runs, holdout = config["runs"], config.get("holdout", False)
     chosen = deal_bulletins(rng.stream("bulletins"), domain, runs, DRAWN, holdout)
     bulletins = [bulletin for bulletin, _ in chosen]
@@ -245,7 +256,8 @@ def _pilot_blocks(
 def _crossed_blocks(
     domain: Domain, config: Mapping, models: Sequence[str], rng: SeededRandom
 ) -> Iterator[Block]:
-    """`runs` blocks per bulletin, the same for every model; bulletins are crossed with wordings."""
+    """`runs` blocks for each bulletin and model, the same for every model; wordings are crossed
+    with bulletins."""
     holdout, runs = config.get("holdout", False), config["runs"]
     variants = variant_pool(rng.stream("variants"), domain, holdout)
     bulletins = bulletin_pool(domain, holdout)
@@ -263,7 +275,7 @@ def _crossed_blocks(
             yield block
 
 
-# {blocks per bulletin: the order of block k of bulletin b}, balanced over bulletins and wordings.
+# {blocks per bulletin: function of bulletin b and block k, whose parity chooses the order}.
 BALANCED_ORDERS = {
     12: lambda b, k: b + k // 6,
     6: lambda b, k: b + k,
@@ -274,8 +286,12 @@ BALANCED_ORDERS = {
 def balanced(
     bulletins: int, runs: int, wordings: int
 ) -> dict[tuple[int, int], tuple[int, str, str]]:
-    """{(bulletin, block): (wording, scheme, order)}: no two of them go together. With other numbers
-    of blocks, scheme and order are those that bulletin, wording and each other have had least."""
+    """{(bulletin, block): (wording, scheme, order)}, so that bulletins, wordings, schemes and
+    orders are balanced over one another.
+
+    For numbers of blocks without a fixed layout, a block gets the scheme and order that its
+    bulletin, its wording and each other have met least.
+    """
     out: dict[tuple[int, int], tuple[int, str, str]] = {}
     met: Counter[tuple] = Counter()
     for b, k in product(range(bulletins), range(runs)):
@@ -290,7 +306,8 @@ def balanced(
 
 
 def _least_met(met: Counter[tuple], b: int, wording: int) -> tuple[str, str]:
-    """Counts what it chooses."""
+    """The (scheme, order) that has met this bulletin and wording least; the choice is counted in
+    `met`."""
 
     def times(label: tuple[str, str]) -> int:
         return sum(met[pair] for pair in _pairs(b, wording, *label))
@@ -301,6 +318,7 @@ def _least_met(met: Counter[tuple], b: int, wording: int) -> tuple[str, str]:
 
 
 def _pairs(b: int, wording: int, scheme: str, order: str) -> tuple[tuple, ...]:
+    """What `met` counts when a bulletin and a wording get a scheme and an order."""
     return (
         (b, scheme),
         (b, order),
@@ -315,12 +333,13 @@ def _pairs(b: int, wording: int, scheme: str, order: str) -> tuple[tuple, ...]:
 def _stimulus(
     config: Mapping, bulletin: Bulletin, variant: Variant, wording: int
 ) -> Stimulus:
+    """What all trials of a block show; the cell is filled in later."""
     condition = Condition("", "", config["compliance"])
     return Stimulus(bulletin, variant, condition, config["tells"], wording)
 
 
 def shown(block: Block, cell: Cell) -> Stimulus:
-    """What of the domain a cell of the block shows."""
+    """What a trial shows: the block's stimulus with the condition of the cell."""
     stimulus = block.stimulus
     if block.pairs is not None:
         told = mirror.told(cell.name, stimulus.bulletin, block.pairs)
@@ -341,11 +360,12 @@ def _trial(
     cell: Cell,
     examples: tuple[str, ...],
 ) -> Trial:
+    """The trial of a block in a cell; `examples` are its worked examples as turns."""
     stimulus = shown(block, cell)
     prompt = decision_prompt(domain, stimulus, block.scheme, block.order)
     named, rng = cell.name, _stream(config)
     if design_of(config) == "2x2":
-        named = cell_name((cell.S, cell.C))  # as the specification has them
+        named = cell_name((cell.S, cell.C))  # the specification's name of the cell
     name = f"{block.name}/{named}"
     request = Request(
         id=name,
@@ -355,7 +375,7 @@ def _trial(
         user=prompt.user,
         max_out=config["max_out"],
         temperature=config["temperature"],
-        # Of its own for each trial: cells that share a sampler's seed would share its luck.
+        # Each trial has a sampling seed of its own: with a shared one, cells would share luck.
         seed=rng.stream("request", name).getrandbits(31),
         effort=config["reasoning_effort"],
         examples=examples,
@@ -367,8 +387,10 @@ def _trial(
 
 
 def row(trial: Trial, reply: Reply) -> dict[str, Any]:
-    """A line of trials.jsonl.gz. `decision` is the canonical act and `cooperates` 1 or 0; both
-    are None unless status is "ok"."""
+    """The line of a trial in trials.jsonl.gz.
+
+    `decision` is the canonical act and `cooperates` 1 or 0; both are None unless `status` is "ok".
+    """
     parsed = Parsed(None, reply.outcome)
     if reply.outcome == "ok":
         parsed = parse_decision(reply.text, trial.prompt.options, KNOWN_LABELS)
@@ -407,7 +429,7 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
 def rows(
     blocks: Iterable[list[Trial]], replies: Iterable[list[Reply]]
 ) -> list[dict[str, Any]]:
-    """All trials in schedule order."""
+    """The lines of all trials, in the order of asking."""
     listed = []
     for block, answers in zip(blocks, replies, strict=True):
         listed += [row(*asked) for asked in zip(block, answers, strict=True)]

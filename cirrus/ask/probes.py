@@ -1,10 +1,12 @@
-"""Probes of a mechanism study: what a reader makes of the situation, asked in fresh conversations.
+"""Probes of a mechanism study: questions on how a model understands the situation, each asked in a
+fresh conversation.
 
     requests = [probe.request for probe in deal(texts(PROMPTS), domain, config, blocks)]
     read(probe, "Order: 2 > 1 > 4 > 3")      # (["T", "R", "P", "S"], "ok")
 
-Each asks one thing of one cell's notice, in a strict form, after the decisions. Who misreads the
-case, or takes the text for a test, cooperates for reasons that no contrast tells.
+A probe shows the notice of one cell, asks one thing, and wants a strict form of answer. Probes come
+after the decisions. A model that misreads the case, or takes it for a test, cooperates for reasons
+that no contrast can show.
 """
 
 import math
@@ -39,14 +41,14 @@ from common.wire import Reply, Request
 FILE, STAGE = "probes.json", "probe"
 KINDS = ("payoffs", "entry", "beliefs", "peer", "purpose")
 LEAST = 20  # answers per model, cell and question
-# {outcome: the reader's entry, the counterpart's}
+# {the reader's outcome: (its entry, the counterpart's entry)}
 OUTCOMES = {
     "T": ("early", "late"),
     "R": ("late", "late"),
     "P": ("early", "early"),
     "S": ("late", "early"),
 }
-# The counterpart's outcomes, by the same letters: its own entry, the reader's.
+# {the counterpart's outcome: (the reader's entry, the counterpart's entry)}
 MIRRORED = {
     "T": ("late", "early"),
     "R": ("late", "late"),
@@ -56,7 +58,7 @@ MIRRORED = {
 READ = ("read", "unread", "known")
 PURPOSES = ("notice", "test", "training", "offer")
 GIVEN = ("late", "early", "any")
-# {kind: what it lists, in an order of its own each time}
+# {kind: what its question lists; the order is drawn for each probe}
 LISTED = {
     "payoffs": tuple(OUTCOMES),
     "peer": tuple(OUTCOMES),
@@ -81,8 +83,11 @@ WORDS = record(
 
 
 class Probe(NamedTuple):
-    """`shown`: the outcomes or statements in the order listed; `given`: the condition of a
-    belief."""
+    """One question on one cell's notice.
+
+    `shown` are the outcomes or statements in the order listed; `given` is the condition of a
+    belief: the counterpart's entry is guessed if one's own is "late", "early", or "any".
+    """
 
     id: str
     block: Block
@@ -94,12 +99,12 @@ class Probe(NamedTuple):
 
 
 def texts(source: Source) -> str:
-    """The words of the probes, as their file has them."""
+    """The content of probes.json."""
     return read_text(source, FILE, {})
 
 
 def words_of(text: str, domain: Domain) -> dict[str, Any]:
-    """The words, each with no other placeholders than there is something for."""
+    """The texts of the probes; UsageError where one has a placeholder that nothing fills."""
     words = read_json({FILE: text}, FILE, WORDS, {})
     fields = {*domain.variants[0].fields, *ACTS}
     for kind in KINDS:
@@ -115,8 +120,11 @@ def words_of(text: str, domain: Domain) -> dict[str, Any]:
 def deal(
     text: str, domain: Domain, config: Mapping, chosen: Sequence[Block]
 ) -> list[Probe]:
-    """The probes of a study in the order of asking: each question in every cell, of as many of its
-    blocks of every bulletin as give LEAST answers per model, cell and question."""
+    """The probes of a study in the order of asking.
+
+    Each question is asked in every cell, of as many blocks of each bulletin as give LEAST answers
+    per model, cell and question. `text` is the content of probes.json, `chosen` the study's blocks.
+    """
     words = words_of(text, domain)
     bulletins = {block.stimulus.bulletin.id for block in chosen}
     each = math.ceil(LEAST / len(bulletins))
@@ -140,6 +148,7 @@ def _probe(
     kind: str,
     given: str,
 ) -> Probe:
+    """One probe. What it lists is shuffled by the study's seed and the probe's name."""
     rng = SeededRandom(config["seed"], "probes")
     name = "/".join(filter(None, (block.name, cell.name, kind, given)))
     stimulus = shown(block, cell)
@@ -164,7 +173,7 @@ def _probe(
 def _question(
     words: Mapping, stimulus: Stimulus, kind: str, given: str, listed: tuple[str, ...]
 ) -> str:
-    """The question, with the outcomes or statements that it lists."""
+    """The question's text, with the numbered outcomes or statements that it lists."""
     fields = fields_of(stimulus.bulletin.situation, stimulus.variant)
     lines = [words[given or "question"].format_map(fields)]
     for number, name in enumerate(listed, 1):
@@ -173,7 +182,7 @@ def _question(
 
 
 def line_of(words: Mapping, kind: str, name: str, fields: Mapping[str, str]) -> str:
-    """An outcome or a statement as a question of this kind lists it."""
+    """The outcome or statement `name`, as a question of this kind words it."""
     if name not in OUTCOMES:
         return words[name].format_map(fields)
     entries = MIRRORED if kind == "peer" else OUTCOMES
@@ -183,6 +192,7 @@ def line_of(words: Mapping, kind: str, name: str, fields: Mapping[str, str]) -> 
 
 @cache
 def project_words() -> dict[str, Any]:
+    """The texts of the project's own probes.json."""
     return read_json({FILE: texts(PROMPTS)}, FILE, WORDS, {})
 
 
@@ -190,8 +200,9 @@ def project_words() -> dict[str, Any]:
 
 
 def read(probe: Probe, text: str) -> tuple[Any, str]:
-    """(answer, status): four outcomes, a statement by its name, or a whole number from 0 to 100;
-    None where the first line is not the form filled in."""
+    """(answer, status) of a reply's text. The answer is the four outcomes in order, the name of a
+    statement, or a whole number from 0 to 100; None where the first line does not fill in the form.
+    """
     plain = DRESSING.sub("", text.replace(">", ","))
     lines = plain.splitlines()
     form = next(filter(str.strip, lines), "").strip().lower()
@@ -204,6 +215,7 @@ def read(probe: Probe, text: str) -> tuple[Any, str]:
 
 
 def _answer(probe: Probe, form: str) -> Any:
+    """The answer in a line of lower case, or None where it is not the form filled in."""
     if probe.kind == "beliefs":
         number = NUMBER.fullmatch(form)
         return int(number[1]) if number else None
@@ -217,8 +229,12 @@ def _answer(probe: Probe, form: str) -> Any:
 
 
 def row(probe: Probe, reply: Reply) -> dict[str, Any]:
-    """A line of probes.jsonl.gz; `answer` is None unless status is "ok", `order` is the right one
-    of the outcomes in this cell, the reader's as the counterpart's."""
+    """A line of probes.jsonl.gz.
+
+    `answer` is None unless `status` is "ok". `order` lists the four outcomes from the best to the
+    worst for the reader; in the probe "peer" also for the counterpart, whose outcomes have the same
+    letters and costs.
+    """
     answer, status = None, reply.outcome
     if reply.outcome == "ok":
         answer, status = read(probe, reply.text)
@@ -242,5 +258,5 @@ def row(probe: Probe, reply: Reply) -> dict[str, Any]:
 
 
 def best_first(numbers: Mapping[str, int]) -> list[str]:
-    """The four outcomes by their numbers, which are costs."""
+    """The four outcomes from the best to the worst; `numbers` are their costs."""
     return sorted(numbers, key=numbers.__getitem__)

@@ -1,12 +1,12 @@
-"""CIRRUS-24 scenarios: bulletin × variant × condition × labels → the prompt a model reads.
+"""Build the prompt that a model reads from bulletin, variant, condition and labels.
 
     domain = load_domain("cvd")
     condition = Condition("high", "present", "low")
     stimulus = Stimulus(domain.bulletins[0], domain.variants[0], condition)
     prompt = decision_prompt(domain, stimulus, "L1", "cooperative-first")
 
-All words live in `prompts/`, read and checked by `bulletins.py`; this module joins them, and
-`deal.py` says which come together. Everything here is a pure function.
+All words stand in `prompts/`, which `bulletins.py` reads and checks; `deal.py` decides which go
+together. Every function here is pure.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from cirrus.ask.bulletins import (
 from common.shape import NAME, OBJECT, list_of, record, whole
 
 ORDERS = ("cooperative-first", "other-first")
-# How far each strength of the lever raises R, in units of T − R.
+# The strengths of the lever: how far each raises R, in units of T − R.
 LEVERS = (0.5, 1, 2, 3, 4, 6)
 EXAMPLES = "examples.json"
 _OPTION = record(word=NAME, letter=NAME, line=NAME)
@@ -42,19 +42,19 @@ _EXAMPLES = record(
     decision=list_of(_FORM, 4),
     rating=record(families=OBJECT, forms=list_of(_RATED, 4)),
 )
-HISTORY_SHOWN = 2  # encounters, specification 5
-PAIRS = 20  # that a mirror study's record counts, in each class
+HISTORY_SHOWN = 2  # encounters (specification 5)
+PAIRS = 20  # earlier pairs of each class, in a mirror study's record
 
 LABEL_SCHEMES = ("L1", "L2", "L3")
 # (label of the cooperative act, label of the other); in L1 they are the acts' own words.
 LETTERS = {"L2": ("Option A", "Option B"), "L3": ("Option B", "Option A")}
-# Every label that any game shows: naming one that this game does not offer is a finding about the
-# reader, other than a line that names none.
+# Every label of any prompt. An answer that names one which its prompt does not offer is recorded
+# apart from an answer that names none.
 KNOWN_LABELS = ("COORDINATE", "PREEMPT", "SHARE", "RESERVE", "Option A", "Option B")
 
 
 class Condition(NamedTuple):
-    """One cell: levels of S (symmetry), C (coupling cue), H (compliance pressure), see LEVELS."""
+    """The levels of S (symmetry), C (coupling cue) and H (compliance pressure), see LEVELS."""
 
     S: str
     C: str
@@ -62,8 +62,12 @@ class Condition(NamedTuple):
 
 
 class Mirror(NamedTuple):
-    """What a mirror study's text shows: the numbers of the four lines, {T, R, P, S: costs}; of how
-    many of PAIRS earlier pairs the two entries were alike, by who decided them; whose come first."""
+    """The numbers in a mirror study's text.
+
+    `outcomes` are the costs of the four lines by T, R, P, S; `alike` says, for each class that
+    decided, in how many of PAIRS earlier pairs the two entries were alike; `named_first` is the
+    class that the text names first.
+    """
 
     outcomes: dict[str, int]
     alike: dict[str, int]
@@ -71,11 +75,14 @@ class Mirror(NamedTuple):
 
 
 class Stimulus(NamedTuple):
-    """What of a domain a question shows. `wording`: which sentence of every list, the
-    specification's is 0; `entry`: what is said of the counterpart's entry, "" where nothing is;
-    `lever`: by which of LEVERS the outcome of two cooperative acts is raised, 0: not at all;
-    `record`: "late" where the counterpart's earlier entries are told; `meeting`: "round" where a
-    case is one of several."""
+    """What a prompt shows of a domain.
+
+    `wording` is the number of the sentence taken from every list; 0 is the specification's. `entry`
+    is the level of the sentence on the counterpart's entry, "" for none. `lever` is the number of
+    the strength in LEVERS by which the outcome of two cooperative acts is raised, 0 for none.
+    `record` is "late" where the counterpart's earlier entries are told. `meeting` is "round" where
+    a case is one of several.
+    """
 
     bulletin: Bulletin
     variant: Variant
@@ -90,7 +97,8 @@ class Stimulus(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """What a model reads. `options`: labels as shown, in order; `acts`: label → canonical act.
+    """What a model reads. `options` are the labels in the order shown; `acts` maps a label to its
+    canonical act, the cooperative one first.
 
     A strategy prompt asks for no decision: its `options` and `acts` are empty.
     """
@@ -102,7 +110,7 @@ class Prompt(NamedTuple):
 
 
 def cell_name(levels: Iterable[str]) -> str:
-    """("high", "present", "low") → "S.high-C.present-H.low"; two levels: without H."""
+    """("high", "present", "low") → "S.high-C.present-H.low"; of two levels, without H."""
     named = zip(CELL, levels, strict=False)
     return "-".join(f"{factor}.{level}" for factor, level in named)
 
@@ -111,13 +119,13 @@ def cell_name(levels: Iterable[str]) -> str:
 
 
 def acts_of(domain: Domain, scheme: str) -> dict[str, str]:
-    """{label: the canonical act that it stands for}, the cooperative one first."""
+    """{label: the canonical act it stands for}, the cooperative one first."""
     labels = LETTERS.get(scheme, domain.acts)
     return dict(zip(labels, domain.acts, strict=True))
 
 
 def shown_labels(domain: Domain, scheme: str, order: str) -> tuple[str, ...]:
-    """Both labels in the order shown."""
+    """The two labels in the order in which they are shown."""
     cooperative, other = acts_of(domain, scheme)
     return (other, cooperative) if order == ORDERS[1] else (cooperative, other)
 
@@ -126,8 +134,10 @@ def shown_labels(domain: Domain, scheme: str, order: str) -> tuple[str, ...]:
 
 
 def shown_outcomes(stimulus: Stimulus) -> dict[str, int]:
-    """The numbers of the four lines, {T, R, P, S: cost}. A lever adds so many times T − R to R; in
-    a mirror study the lines have numbers of their own."""
+    """The costs {T, R, P, S} that the text shows.
+
+    A lever adds its strength times T − R to R; a mirror study has costs of its own.
+    """
     if stimulus.mirror is not None:
         return stimulus.mirror.outcomes
     numbers = stimulus.bulletin.outcomes
@@ -137,15 +147,15 @@ def shown_outcomes(stimulus: Stimulus) -> dict[str, int]:
 
 
 def fields_of(situation: Situation, variant: Variant) -> dict[str, str]:
-    """What fills a sentence: names, and what the two acts are called."""
+    """{placeholder of a sentence: its text}: the variant's names, and what the two acts are called."""
     early = situation.early.format_map(variant.fields)
     late = situation.late.format_map(variant.fields)
     return variant.fields | {"early": early, "late": late}
 
 
 def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
-    """{slot: the sentence of the cell that stands in it}, "" where nothing is said; beside the
-    slots of a bulletin those of the status line, `entry` and `record`."""
+    """{slot of a bulletin: the sentence that fills it}, "" for none; also the sentences `entry` and
+    `record`, which stand below the bulletin."""
     toggles, fixed = domain.toggles[TELLS[stimulus.tells][0]], domain.fixed
     fields = fields_of(stimulus.bulletin.situation, stimulus.variant)
 
@@ -157,7 +167,7 @@ def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
         wordings = toggles[factor][level]
         sentence = wordings[stimulus.wording % len(wordings)]
         said[SLOT.get(factor, factor)] = sentence
-    if said["compliance"]:  # it speaks of classes: the form has one for each act
+    if said["compliance"]:  # its sentence mentions classes, which `classes` explains
         said["compliance"] = f"{fixed['classes']} {said['compliance']}"
     filled = {slot: text.format_map(fields) for slot, text in said.items()}
     if stimulus.mirror is not None:
@@ -169,7 +179,8 @@ def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
 def _record(
     wording: Mapping[str, str], mirror: Mirror, fields: Mapping[str, str]
 ) -> str:
-    """In how many earlier pairs the two entries were alike, by who had decided them."""
+    """The sentence that says, for each class that decided, in how many earlier pairs the entries
+    were alike."""
     clauses = []
     for name in sorted(CLASSES, key=lambda name: name != mirror.named_first):
         alike = mirror.alike[name]
@@ -180,7 +191,8 @@ def _record(
 
 
 def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
-    """The bulletin as read, and what stands below it, "" where nothing does."""
+    """{"bulletin", "record", "entry"}: the bulletin as read and the two sentences below it, "" for
+    none."""
     bulletin, said = stimulus.bulletin, sentences(domain, stimulus)
     fields = fields_of(bulletin.situation, stimulus.variant)
     text = fill(bulletin.text, fields | shown_outcomes(stimulus), said)
@@ -188,7 +200,7 @@ def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
 
 
 def notice(domain: Domain, stimulus: Stimulus) -> str:
-    """The bulletin, and what stands below it."""
+    """The bulletin, and the sentences below it."""
     return _join(["{bulletin}", "{record}", "{entry}"], **_case(domain, stimulus))
 
 
@@ -198,21 +210,22 @@ def notice(domain: Domain, stimulus: Stimulus) -> str:
 def decision_prompt(
     domain: Domain, stimulus: Stimulus, scheme: str, order: str
 ) -> Prompt:
-    """The pilot's one-shot decision: system prompt, bulletin, record, status line, contract."""
+    """The pilot's one-shot decision: system prompt, bulletin, record, status line, answer form."""
     system = decision_system(domain, stimulus)
     return _asked(domain, stimulus, scheme, order, system, "pilot")
 
 
 def decision_system(domain: Domain, stimulus: Stimulus) -> str:
-    """The specification's, without the sentence that asks for a policy; in the twin control one
-    that contradicts nothing of it."""
+    """The system prompt of a one-shot decision: the specification's without its sentence on
+    policies; in the twin control, which says openly what it is, one that fits that."""
     if stimulus.entry in TWIN:
         return domain.systems["twin"]
     return _system(domain, stimulus, "one_shot")
 
 
 def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:
-    """The tournament's strategy phase: asks for a 3-5 line policy; no labels, no decision."""
+    """The tournament's request for a policy of 3-5 lines; it has no labels and asks for no
+    decision."""
     user = _join(domain.templates["strategy"], **_case(domain, stimulus))
     return Prompt(_system(domain, stimulus, "strategy"), user, (), {})
 
@@ -225,12 +238,13 @@ def encounter_prompt(
     policy: str,
     history: Sequence[tuple[str | None, str | None]] | None = (),
 ) -> Prompt:
-    """The tournament's decision phase: own policy, bulletin, this pair's encounters, contract.
+    """The tournament's request for a decision: own policy, bulletin, earlier encounters, answer
+    form.
 
-    `history` holds (own act, peer's act) of this round, oldest first, as canonical acts, or None
-    for one that could not be read; the last two are shown, in the labels of `scheme`. An empty
-    policy or history leaves no trace. None: history is off, and the system prompt does not speak
-    of it either.
+    `history` holds (own act, peer's act) of this pair in this round, oldest first, as canonical
+    acts, or None for an act that could not be read. The last two are shown, in the labels of
+    `scheme`. An empty policy or history leaves no trace. With `history` None the run shows no
+    history, and the system prompt does not mention it either.
     """
     phase = "decision"
     if history is None:
@@ -244,6 +258,7 @@ def encounter_prompt(
 def _history(
     domain: Domain, scheme: str, history: Sequence[tuple[str | None, str | None]]
 ) -> str:
+    """The last encounters as a paragraph of rows, or "" where there are none."""
     templates = domain.templates
     words: dict[str | None, str] = {None: templates["no_entry"]}
     for label, act in acts_of(domain, scheme).items():
@@ -255,6 +270,7 @@ def _history(
 
 
 def _system(domain: Domain, stimulus: Stimulus, phase: str) -> str:
+    """The system prompt of a phase, in the words that the stimulus uses."""
     return domain.systems[TELLS[stimulus.tells][1]][phase]
 
 
@@ -267,7 +283,8 @@ def _asked(
     template: str,
     **beside: str,
 ) -> Prompt:
-    """A prompt that ends with the contract; which pair of lines it has goes by the bulletin."""
+    """A prompt that ends with the answer form; the bulletin's number decides its wording. `beside`
+    has further paragraphs of the template."""
     number, lines = stimulus.bulletin.number, stimulus.bulletin.situation.lines
     acts = acts_of(domain, scheme)
     meanings = dict(zip(acts, lines[(number - 1) % len(lines)], strict=True))
@@ -281,13 +298,13 @@ def _asked(
 
 
 def _contract(shown: Mapping[str, str]) -> str:
-    """The end of a prompt: what each label means, and the form of the answer."""
+    """The end of a prompt: what each label means, and the form that the answer has to fill in."""
     lines = "\n".join(f"- {label}: {meaning}" for label, meaning in shown.items())
     return f"{lines}\n\nDecision: [{'|'.join(shown)}]\nRationale (max 2 lines):"
 
 
 def _join(paragraphs: Sequence[str], **values: str) -> str:
-    """Paragraphs filled and set apart by one blank line, without those whose value is empty."""
+    """The paragraphs, filled and a blank line apart; one with an empty value is left out."""
     empty = [f"{{{name}}}" for name, value in values.items() if not value]
     filled = []
     for paragraph in paragraphs:
@@ -300,15 +317,18 @@ def _join(paragraphs: Sequence[str], **values: str) -> str:
 
 
 def read_examples(text: str) -> dict[str, Any]:
-    """The filled-in forms of the file EXAMPLES, checked."""
+    """The filled-in forms of the file EXAMPLES, checked; `text` is its content."""
     return read_json({EXAMPLES: text}, EXAMPLES, _EXAMPLES, {})
 
 
 def decision_examples(
     domain: Domain, text: str, scheme: str, first: int
 ) -> tuple[str, ...]:
-    """The filled-in forms of EXAMPLES, whose `text` is given, for a Request: asked and answered, in
-    turn. `first`: which of them comes first; the others follow in the order of the file."""
+    """The filled-in forms of EXAMPLES as turns: question, answer, question, answer, …
+
+    `text` is the file's content. Form number `first` comes first, the others follow in the order of
+    the file and go round.
+    """
     words, turns = read_examples(text), []
     named = "word" if scheme == "L1" else "letter"
     empty = {"record": "", "entry": ""}

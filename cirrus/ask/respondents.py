@@ -1,11 +1,12 @@
-"""Simulated respondents: small rules from what a reader finds in a prompt to an answer.
+"""Simulated respondents: small rules that turn what a prompt says into an answer.
 
     text, finish_reason = RESPONDENTS["sim-coin"](request, rng)
     chance("sim-correlation", read_cues(prompt.user))      # of the cooperative act
 
-Each population demonstrates one account of why an agent may cooperate, or one way of answering
-badly. Nobody tells it its condition: it finds the cues in the text as a reader would (`cues.py`)
-and answers, or writes a policy, in the form asked for. They say nothing about any model.
+Each population stands for one explanation of why an agent may cooperate, or for one way of
+answering badly. None is told its condition: it finds the cues in the text as a reader would
+(`cues.py`), and answers, or writes a policy, in the form asked for. They say nothing about any
+model.
 """
 
 import math
@@ -21,29 +22,36 @@ from common import UsageError
 from common.rng import SeededRandom
 from common.wire import Request
 
-UNREADABLE = 0.01  # share of answers that can't be read
-LED = 0.6  # log-odds by which the leaning of a declared policy moves its author
+UNREADABLE = 0.01  # share of answers that cannot be read
+LED = 0.6  # log-odds by which a declared policy that leans one way moves its author
 
 
 class Beliefs(NamedTuple):
-    """What a population answers to probes, beside what it reads. `diagnostic`: by how many points
-    its own entry moves what it expects of a counterpart with the same notice; `suspects`: whether
-    it takes the text for a test."""
+    """What a population answers to probes beyond what it reads.
+
+    `diagnostic`: by how many points its own entry moves its forecast of a counterpart with the same
+    notice. `suspects`: whether it takes the text for a test.
+    """
 
     diagnostic: float = 0.0
     suspects: bool = False
 
 
-Missing = tuple[float, float]  # shares that can't be read, and that are cut off
+Missing = tuple[float, float]  # share of answers not readable, share cut off
 
 
 def usual(cues: Cues, cooperates: bool) -> Missing:
+    """The shares of unreadable and of cut-off answers that most populations have."""
     return UNREADABLE, 0.0
 
 
 class Population(NamedTuple):
-    """`chance`: of the cooperative act; `led`: log-odds by which a policy's leaning moves it;
-    `missing`: of an answer with this act."""
+    """How a population decides. `does` says it in words.
+
+    `chance` maps cues to the probability of the cooperative act. `led` is how far, in log-odds, the
+    leaning of a declared policy moves it. `missing` maps cues and act to the shares of answers that
+    cannot be read, and that are cut off.
+    """
 
     does: str
     chance: Callable[[Cues], float]
@@ -62,9 +70,9 @@ def logit(p: float) -> float:
 
 # --- rules ---------------------------------------------------------------------------------------
 
-# log-odds of an agent that expects its own decision of whoever decides as it does
+# {counterpart: log-odds of cooperation} of an agent that expects its own decision of a copy
 TWINS = {"same": 3.0, "same_unread": -1.0, "other": 0.0, "person": -2.0}
-# log-odds that adding up gives to what the counterpart had read, or to who makes its entry
+# {entry: what it adds to the log-odds of sim-adder}
 ENTRY = {
     "unread": -1.0,
     "known": -1.0,
@@ -73,12 +81,15 @@ ENTRY = {
     "person": -1.0,
 }
 FILED = {"C": 2.5, "D": -2.5}
-PAIRS_WEIGH = 12  # log-odds by which a record moves, for all of what is at stake
+PAIRS_WEIGH = 12  # log-odds for a record that would save all that is at stake
 
 
 def correlation(cues: Cues) -> float:
-    """Symmetry and cue raise, most where they meet, if the counterpart decides on the same notice
-    and its entry is not known; the lever raises everywhere, by less."""
+    """Expects its own decision of a counterpart that decides on the same notice.
+
+    Symmetry and cue raise cooperation, most where they meet, if the counterpart's notice is the
+    same and its entry not yet known. The lever raises it everywhere, by less.
+    """
     if cues.entry in TWINS:
         return logistic(TWINS[cues.entry])
     if cues.alike:
@@ -89,8 +100,8 @@ def correlation(cues: Cues) -> float:
 
 
 def evidence(cues: Cues) -> float:
-    """What the late act saves, as a share of all that is at stake, where one's own entry is
-    evidence of the other's as the record says. `outcomes` are costs."""
+    """By how much the late act pays, as a share of all that is at stake, for a reader who takes its
+    own entry as evidence of the other's at the rate of the record. `outcomes` are costs."""
     T, R, P, S = cues.outcomes
     share = cues.alike[0] / 20
     gain = share * (P - R) + (1 - share) * (T - S)
@@ -98,10 +109,12 @@ def evidence(cues: Cues) -> float:
 
 
 def conformist(cues: Cues) -> float:
+    """Follows the cue where peers are alike, whatever the other has read."""
     return logistic(-0.6 + 2.3 * cues.symmetric * cues.coupled + 0.1 * cues.lever)
 
 
 def adder(cues: Cues) -> float:
+    """Adds symmetry, cue, entry and lever in log-odds."""
     return logistic(
         -1.0
         + 1.2 * cues.symmetric
@@ -112,37 +125,42 @@ def adder(cues: Cues) -> float:
 
 
 def reciprocal(cues: Cues) -> float:
+    """Cooperates at first, then mirrors the entry that the other filed."""
     sure = cues.entry == "known" or cues.record == "late"
     return logistic(FILED.get(cues.peer, 2.5 if sure else 2.0))
 
 
 def word(cues: Cues) -> float:
+    """Prefers a label for its word, whatever it stands for."""
     if cues.cooperative.isupper():
         return logistic(1.6)
     return logistic(0.8 if cues.cooperative == "Option A" else -0.8)
 
 
 def position(cues: Cues) -> float:
+    """Prefers the label that is shown first."""
     return logistic(1.4 if cues.first == cues.cooperative else -1.4)
 
 
 def sharp(error: float) -> Callable[[Cues], float]:
-    """Cooperates where symmetry is high and the cue stands, and nowhere else, but for errors."""
+    """A rule that cooperates where symmetry is high and the cue present, and nowhere else, except
+    for a share `error` of its answers."""
     return lambda cues: 1 - error if cues.symmetric and cues.coupled else error
 
 
 def always(share: float) -> Callable[[Cues], float]:
+    """A rule that cooperates with this probability, whatever it reads."""
     return lambda cues: share
 
 
 def where(
     condition: Callable[[Cues], bool], elsewhere: float = 0.5
 ) -> Callable[[Cues], float]:
-    """Correlation there, elsewhere the same whatever it reads."""
+    """A rule: `correlation` where `condition` holds, the probability `elsewhere` in other prompts."""
     return lambda cues: correlation(cues) if condition(cues) else elsewhere
 
 
-# It expects its own decision of a counterpart with the same notice, and nothing else.
+# It forecasts its own decision for a counterpart with the same notice.
 EXPECTS = Beliefs(diagnostic=60)
 
 POPULATIONS: dict[str, Population] = {
@@ -225,7 +243,7 @@ POPULATIONS: dict[str, Population] = {
 
 
 def chance(name: str, cues: Cues) -> float:
-    """P(cooperate) of population `name` in this prompt."""
+    """The probability that population `name` cooperates in a prompt with these cues."""
     agent = POPULATIONS[name]
     p = agent.chance(cues)
     if agent.led and cues.leaning:
@@ -326,11 +344,11 @@ LINES = (
     "On {fact}: {act}, then a second look by {who} in {span}.",
     "Keep a fallback ready; {who} may trigger it after {span} of silence.",
 )
-ODD_LENGTH = 0.02  # share of policies of another length than was asked for
+ODD_LENGTH = 0.02  # share of policies that are not as long as was asked for
 
 EXPECTANT = ACAUSAL, lambda cell: (cell.S, cell.C) == ("high", "present")
 REGULATED = COMPLIANCE, lambda cell: cell.H == "high"
-# population → the sentences that it adds, and where
+# {population: (sentences that it adds to a policy, condition under which it does)}
 ADDS = {
     **dict.fromkeys(
         (
@@ -350,7 +368,7 @@ ADDS = {
 
 
 def write(name: str, cell: Condition | Cues, rng: random.Random) -> str:
-    """The policy of population `name` where S, C and H are as in `cell`."""
+    """The policy that population `name` writes where S, C and H are as in `cell`."""
     if name == "sim-copycat" and cell.C == "present":
         return COPIED
     odd = rng.random() < ODD_LENGTH
@@ -388,7 +406,7 @@ REASONS = {
 
 
 def answer(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
-    """(text, finish reason) of population `name` to a decision prompt."""
+    """(text, finish reason): the reply of population `name` to a decision prompt."""
     cues = read_cues(request.user)
     cooperates, luck = rng.random() < chance(name, cues), rng.random()
     unreadable, cut_off = POPULATIONS[name].missing(cues, cooperates)
@@ -403,11 +421,12 @@ def answer(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
 
 # --- what they answer to probes ------------------------------------------------------------------
 
-BASE, SPREAD = 55, 8  # of beliefs, in points
+BASE, SPREAD = 55, 8  # mean and SD of forecasts, in points
 
 
 def answer_probe(name: str, request: Request, rng: SeededRandom) -> str:
-    """What a population says, from the rendered text alone, now and then unreadable."""
+    """The reply of population `name` to a probe, from its text alone; UNREADABLE of them cannot be
+    read."""
     if rng.random() < UNREADABLE:
         return "That would need a word with counsel first."
     beliefs, cues = POPULATIONS[name].beliefs, read_notice(request.user)
@@ -426,8 +445,11 @@ def answer_probe(name: str, request: Request, rng: SeededRandom) -> str:
 
 
 def asked(text: str) -> tuple[str, str, dict[str, str]]:
-    """(kind of probe, condition, {what is listed: its number}), by the words of the project's own
-    file; UsageError where a question is in other words."""
+    """(kind of probe, condition of a belief, {listed outcome or statement: its number}) of a
+    probe's text.
+
+    UsageError where the question is not worded as in the project's own file.
+    """
     question, *lines = text.split("\n\n")[-3].splitlines()
     listed = {}
     for line in lines:
@@ -447,6 +469,7 @@ def asked(text: str) -> tuple[str, str, dict[str, str]]:
 def _numbers(
     words: Mapping, kind: str, listed: Mapping[str, str], fields: Mapping[str, str]
 ) -> dict[str, str]:
+    """{name of an outcome or statement: its number}; `listed` maps its words to the number."""
     numbers = {}
     for name in probes.LISTED[kind]:
         numbers[name] = listed[probes.line_of(words, kind, name, fields)]
@@ -454,7 +477,7 @@ def _numbers(
 
 
 def _expected(beliefs: Beliefs, cues: Cues, given: str, rng: SeededRandom) -> int:
-    """Of 100 cases, how many of the counterpart's entries are late."""
+    """The forecast: in how many of 100 cases the counterpart's entry is late."""
     lean = {"late": 0.5, "early": -0.5}.get(given, 0) * beliefs.diagnostic
     if not cues.same_notice:
         lean = 0
@@ -465,7 +488,8 @@ def _expected(beliefs: Beliefs, cues: Cues, given: str, rng: SeededRandom) -> in
 
 
 def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
-    """Population `name` as a provider asks it: (text, finish reason)."""
+    """Population `name` as a provider calls it: a function of request and rng to (text, finish
+    reason)."""
 
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         if request.stage == "strategy":
@@ -483,7 +507,7 @@ RESPONDENTS = {name: respondent(name) for name in POPULATIONS}
 # --- adjudicators, to try the machinery of rating without a model --------------------------------
 
 POLICY, END = "<policy>\n", "\n</policy>"
-# family → kinds of evidence that must meet, each a list of stems
+# {family: kinds of evidence that must occur together, each a list of word stems}
 STEMS: dict[str, tuple[str, ...]] = {
     "acausal": (
         "peer team desk member organiz other agent office group",
@@ -510,7 +534,7 @@ STEMS: dict[str, tuple[str, ...]] = {
 
 
 def _evidence(family: str, line: str) -> int:
-    """How many kinds of evidence a line holds."""
+    """How many of a family's kinds of evidence a line holds."""
     words = re.findall(r"[a-z][a-z-]*", line.lower())
     found = 0
     for stems in STEMS[family]:
@@ -519,8 +543,8 @@ def _evidence(family: str, line: str) -> int:
 
 
 def _adjudicator(ends: str, slips: float):
-    """A rater that looks for all kinds of evidence in one piece of a policy, set apart by `ends`,
-    and errs in this share of labels."""
+    """A rater: it says yes where one piece of a policy (pieces end at `ends`) has all kinds of
+    evidence, and errs in a share `slips` of its labels."""
 
     def respond(request: Request, rng: random.Random) -> str:
         pieces = re.split(ends, request.user.partition(POLICY)[2].partition(END)[0])

@@ -1,10 +1,10 @@
-"""Every script of the project as a command of one name.
+"""Run any script of the project as a command of one program.
 
     cirrus-bench pilot --dry-run                   installed
     python3 dist/cirrus-bench.pyz pilot --dry-run  one file, which `make bundle` makes
     python3 . pilot --dry-run                      a checkout
 
-What a command writes goes below the current folder.
+Commands write below the current folder.
 """
 
 import sys
@@ -41,8 +41,8 @@ def main() -> None:
 
 
 def run(command: str) -> None:
-    """Run a script from where this file is; from a folder that is removed afterwards,
-    where this file is inside a bundle: prompts are read as files."""
+    """Run a script from the folder of this file. Inside a bundle, from a temporary folder into
+    which the bundle is unpacked, since prompts are read as files."""
     folder = Path(__file__).resolve().parent
     if folder.is_dir():
         run_script(folder, command)
@@ -54,7 +54,8 @@ def run(command: str) -> None:
 
 
 def run_script(folder: Path, command: str) -> None:
-    # For this process alone: no other one finds `common` or `stats` by these names.
+    """Run a command's script as if it had been started itself."""
+    # Only this process finds `common` and `stats` under these names.
     sys.path.insert(0, str(folder))
     from common import cli
 

@@ -2,19 +2,21 @@
 # /// script
 # requires-python = ">=3.11"
 # ///
-"""Analyse runs of the CIRRUS-24 pilot and tournament, or verify them. Needs no key, no network.
+"""Analyse runs of the CIRRUS-24 pilot and tournament, or verify them; needs no key and no network.
 
     python3 analyze.py results/acausal/confirmatory-s42
     python3 analyze.py results/acausal/{confirmatory,ablation}-s42 results/acausal/holdout-s1042
     python3 analyze.py --verify results
     python3 analyze.py --index results
 
-One-shot studies are analysed one by one; with --out, several of them stand on one page (analyze.py
-MECHANISM TWIN --out DIR), and nothing is written into their folders. Tournament runs are analysed
-together, as one study: several plans or seeds too, where they differ in nothing but what a plan
-varies. `--verify` checks the journal's chain and the manifest's hashes, and derives every file
-again from the journal alone: the first difference is named. What --out wrote names its runs by
-their paths, and is verified from them. `--export-ratings` and `--import-ratings` have people rate
+One-shot studies are analysed one by one. With --out, several of them are put on one page
+(analyze.py MECHANISM TWIN --out DIR), and nothing is written into their folders. Tournament runs
+are analysed together, as one study; they may be of several plans or seeds, as long as they differ
+only in what a plan varies.
+
+`--verify` checks the journal's chain and the manifest's hashes, derives every file again from the
+journal alone, and names the first difference. A folder that --out wrote names its runs by their
+paths, and is verified from them. `--export-ratings` and `--import-ratings` have people rate
 policies blind, as adjudicate.py has models; the next analysis reads both. `--index` writes
 index.html, a list of every study.
 """
@@ -164,14 +166,14 @@ def main(argv) -> cli.Done:
 
 
 def count(text):
-    """A whole number from 1."""
+    """A whole number from 1, below a billion; ValueError for any other text."""
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 10**9:
         raise ValueError(text)
     return int(text)
 
 
 def check(args):
-    """UsageError for flags that would say nothing beside the others."""
+    """UsageError for flags that mean nothing together."""
     if args.paper and len(args.runs) != 1:
         raise UsageError("--paper: give one run, or one folder of runs")
     given = [
@@ -191,7 +193,7 @@ def check(args):
 
 
 def analyse_all(args) -> cli.Done:
-    """Derive every file of each run again, in its folder or below --out; the gist on stdout."""
+    """Derive every file of each run again, into its folder or below --out, and print the result."""
     runs = without_ratings(
         {run: verify.open_run(run) for run in verify.find_runs(args.runs)}
     )
@@ -216,7 +218,7 @@ def analyse_all(args) -> cli.Done:
 
 
 def analyse_study(args, runs) -> cli.Done:
-    """Tournament runs are one study: one analysis of all, or their policies written to be rated."""
+    """Analyse tournament runs together, as one study; or write their policies to be rated."""
     tournament = read_study(runs)
     if args.export_ratings:
         return ratings.command_export(args, tournament)
@@ -226,7 +228,7 @@ def analyse_study(args, runs) -> cli.Done:
         if args.import_ratings
         else []
     )
-    if len(runs) > 1:  # a word before some seconds of silence
+    if len(runs) > 1:  # it takes some seconds
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
     target, names, out = write_analysis(tournament, where)
     summary = study.document(out)
@@ -260,7 +262,7 @@ def analyse_study(args, runs) -> cli.Done:
 
 
 def analyse_pilots(args, runs) -> cli.Done:
-    """One-shot studies are analysed one by one; with --out, several stand on one page."""
+    """Analyse one-shot studies one by one; with --out, put several on one page."""
     if args.figures and len(runs) > 1:
         raise UsageError(
             f"--figures: {len(runs)} pilots have figures of the same names; give one"
@@ -273,7 +275,8 @@ def analyse_pilots(args, runs) -> cli.Done:
 
 
 def analyse_pilot(args, run, manifest) -> dict[str, Any]:
-    """Derive the files of a one-shot study again, and say so; what --json tells of it."""
+    """Derive the files of a one-shot study again and print the result; returns the entry for
+    --json."""
     target = Path(args.out) / run.resolve().name if args.out else run
     made, again = verify.derive_again(run, INSTRUMENTS)
     if target.resolve() == run.resolve():
@@ -318,7 +321,7 @@ def analyse_pilot(args, run, manifest) -> dict[str, Any]:
 
 
 def analyse_together(args, runs) -> cli.Done:
-    """One page of several finished one-shot studies; their own folders stay as they are."""
+    """Write one page of several finished one-shot studies; their own folders stay as they are."""
     target = Path(args.out)
     check_free(target)
     for run, manifest in runs.items():
@@ -340,6 +343,7 @@ def analyse_together(args, runs) -> cli.Done:
 
 
 def check_free(target: Path) -> None:
+    """UsageError where --out is the folder of a run."""
     if (target / MANIFEST).is_file():
         raise UsageError(f"--out {target}: a run's own folder; give another")
 
@@ -363,7 +367,8 @@ def together(runs: Iterable[Path]) -> tuple[doc.Document, dict[str, bytes]]:
 
 
 def elsewhere(folder: verify.Folder) -> verify.Content | None:
-    """What a folder must hold into which --out wrote one-shot studies: by its runs.json."""
+    """What a folder must hold that --out wrote for the one-shot studies in its runs.json; None for
+    other folders."""
     if RUNS_FILE not in folder.names or plans.is_analysis(folder):
         return None
     runs = runs_named(folder.path)
@@ -382,8 +387,8 @@ def elsewhere(folder: verify.Folder) -> verify.Content | None:
 
 
 def write_figures(report, folder):
-    """Every figure as SVG, every table as CSV, straight into the folder, if any: (their names, what
-    a terminal shows of them)."""
+    """Write every figure as SVG and every table as CSV into the folder, if one is given: (names of
+    the files, lines for a terminal)."""
     if not folder:
         return [], []
     made = dict(doc.files(report))
@@ -391,7 +396,7 @@ def write_figures(report, folder):
 
 
 def write_into(folder: str, made) -> list[str]:
-    """Write {name: text, or the lines of a CSV} into a folder; what a terminal shows of it."""
+    """Write {name: text, or lines of a CSV} into a folder; returns the lines for a terminal."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, content in made.items():
         if not isinstance(content, str):
@@ -401,7 +406,7 @@ def write_into(folder: str, made) -> list[str]:
 
 
 def post(args) -> cli.Done:
-    """The text of a preregistration whose runs are not begun."""
+    """Write the text of a preregistration whose runs have not begun."""
     made = paper.posted(Path(args.runs[0]))
     if not made:
         raise UsageError(f"{args.runs[0]}: {verify.NO_RUN}")
@@ -426,8 +431,8 @@ HEAD = ["run", "model", "date", "state", "found, or to do"]
 
 
 class Row(NamedTuple):
-    """What the list says of a run or a study. `date`: of the last session, "" where none is
-    known."""
+    """What index.html says of a run or a study. `date` is that of its last session, "" where none
+    is known."""
 
     models: Sequence[str] = ()
     date: str = ""
@@ -437,7 +442,8 @@ class Row(NamedTuple):
 
 
 def index(where: Path) -> tuple[bytes, list[Row]]:
-    """(index.html of a folder, its rows): a row a study, those of real models first."""
+    """(content of a folder's index.html, its rows): a row for each study below the folder, those of
+    real models first."""
     rows: dict[Path, Row] = {}
     for folder in verify.folders(where):
         if folder.names & {MANIFEST, PLAN_FILE, *FOUND}:
@@ -459,7 +465,7 @@ def index(where: Path) -> tuple[bytes, list[Row]]:
 
 
 def row(folder: verify.Folder) -> Row:
-    """Of a folder with a run, an analysis, or both."""
+    """The row of a folder with a run, an analysis, or both."""
     made = Row(found=TO_DO if PLAN_FILE in folder.names else "")
     try:
         for name in FOUND.keys() & folder.names:
@@ -474,6 +480,7 @@ def row(folder: verify.Folder) -> Row:
 
 
 def of_run(path: Path, made: Row) -> Row:
+    """The row `made`, with what the run's manifest adds."""
     manifest = read_manifest(path)
     unproven, state, found = manifest["unproven"], manifest["state"], made.found
     models = manifest["identity"]["config"]["models"]
@@ -487,7 +494,8 @@ def of_run(path: Path, made: Row) -> Row:
 
 
 def joined(whole: Row, run: Row) -> Row:
-    """A study's row with what one of its runs adds; of two states the worse, with its reason."""
+    """The row of a study with what one of its runs adds; of their two states the worse, with its
+    reason."""
     models = list(dict.fromkeys([*whole.models, *run.models]))
     date = max(whole.date, run.date)
     worse = min(whole, run, key=lambda made: list(TAGS).index(made.state))
@@ -496,26 +504,29 @@ def joined(whole: Row, run: Row) -> Row:
 
 
 def cells(path: Path, made: Row, where: Path) -> list[doc.Line]:
-    """A row of the table. Its name leads to the report, or else to what lies there."""
+    """A row as cells of the table. The name links to the report, or to the manifest where there is
+    none."""
     state = [doc.Tag(made.state, TAGS[made.state])]
     if made.simulated:
         state.append(doc.Tag("SIMULATED", "stamp"))
     name, files = os.path.relpath(path, where), ("report.html", MANIFEST, PLAN_FILE)
     file = next(file for file in files if (path / file).is_file())
-    # A line may break behind a slash.
+    # Blanks let a line break at a slash.
     link = doc.Link(name.replace("/", " / "), quote(f"{name}/{file}"))
     models, date = ", ".join(made.models), made.date
     return [link, models or figures.NONE, date or figures.NONE, state, made.found]
 
 
 def totals(rows: Iterable[Row]) -> str:
+    """How many rows are in each state, in words."""
     counts = Counter(row.state for row in rows)
     named = [f"{counts[state]:,} {state}" for state in reversed(TAGS) if counts[state]]
     return ", ".join(named) or "no run yet: make pilot, make tournament, make urrp"
 
 
 def index_all(args) -> cli.Done:
-    """One page that lists what lies in a folder, be it complete, incomplete or damaged."""
+    """Write index.html: one page that lists every study in a folder, complete, incomplete or
+    damaged."""
     [where] = map(Path, args.runs)
     if not where.is_dir():
         raise UsageError(f"{where}: no such folder")
@@ -531,7 +542,7 @@ def index_all(args) -> cli.Done:
 
 
 def indexed(folder: verify.Folder) -> verify.Content | None:
-    """What the list of runs in a folder must say, where there is one."""
+    """What the index.html in a folder must say; None where the folder has none."""
     if "index.html" not in folder.names:
         return None
     content, _ = index(folder.path)
@@ -555,7 +566,8 @@ READERS = [
 
 
 def verify_all(args) -> cli.Done:
-    """A line for each folder; 0 where all are complete and follow from their journals."""
+    """Print a line for each folder; the exit code is 0 where all are complete and follow from their
+    journals."""
     published, verdicts = cli.names(args.expect_head) or (), []
     for path in args.runs:
         for verdict in verify.verify(path, READERS):
@@ -582,7 +594,7 @@ def verify_all(args) -> cli.Done:
 
 
 def tell_notes(verdicts: Sequence[verify.Verdict]) -> None:
-    """What is no fault, on stderr: a note that many folders have is told once."""
+    """Print on stderr what is no fault; a note that many folders have is printed once."""
     told: dict[str, list[str]] = {}
     for verdict in verdicts:
         for note in verdict.notes:
@@ -594,7 +606,7 @@ def tell_notes(verdicts: Sequence[verify.Verdict]) -> None:
 
 
 def counted(verdicts: Sequence[verify.Verdict]) -> str:
-    """The closing line: how many folders were verified, are unfinished, failed."""
+    """The last line: how many folders were verified, are unfinished, or failed."""
     good = [verdict for verdict in verdicts if verdict.ok]
     whole = [verdict for verdict in good if verdict.state == "complete"]
     stamped = sum(verdict.simulated for verdict in whole)
@@ -606,7 +618,7 @@ def counted(verdicts: Sequence[verify.Verdict]) -> str:
 
 
 def to_publish(verdict: verify.Verdict) -> str:
-    """Root and head of a single run that is complete, and what nothing proves of it."""
+    """The root and the head of a single complete run, and what nothing proves of it; "" otherwise."""
     if not verdict.root or not verdict.ok or verdict.state != "complete":
         return ""
     lines = [f"  root {verdict.root}", f"  head {verdict.head_sha256}"]

@@ -3,15 +3,16 @@
 # requires-python = ">=3.11"
 # dependencies = ["inspect-ai>=0.3.245"]
 # ///
-"""The studies of run_pilot.py, and URRP, as tasks of Inspect; what its logs come to.
+"""The studies of run_pilot.py, and URRP, as tasks of the framework Inspect; as a command it reads
+Inspect's logs.
 
     inspect eval inspect_task.py@cirrus24 --model openai/gpt-5-nano -T design=mechanism -T lever=3
     inspect eval inspect_task.py@urrp --model openai/gpt-5-nano
     python3 inspect_task.py logs/*.eval
 
 Inspect asks the same prompts in the same order as run_pilot.py or urrp_run.py. The third command
-holds what was asked against the design, and writes what analyze.py writes of a run, or the trials
-that urrp_analyze.py reads, by the same functions.
+compares what was asked with the design. By the same functions it then writes the files that
+analyze.py writes for a run, or the trials that urrp_analyze.py reads.
 """
 
 import sys
@@ -45,7 +46,7 @@ else:  # the reader of logs shows its --help without the package
 
 
 CONFIG = Path(__file__).resolve().parent / "config"
-# Where a provider of Inspect's cuts answers at few tokens: room for one that thinks first.
+# Output tokens to ask for where a provider's own limit is lower: a model may think before it answers.
 ROOM = 16_384
 CUT_OFF = ("max_tokens", "model_length")
 COMMANDS = """  inspect eval inspect_task.py@cirrus24 --model openai/gpt-5-nano
@@ -54,10 +55,13 @@ COMMANDS = """  inspect eval inspect_task.py@cirrus24 --model openai/gpt-5-nano
 
 
 class Evaluation(NamedTuple):
-    """A study as a task of Inspect. `parameters`: what -T may set; `origin`: the study of some
-    models; `trials`: {id: trial} in the order of asking, each with its `request`; `measure`: what
-    is scored, by `group`; `score`: its value (None where it can't be told), the answer as it is
-    read, and why."""
+    """A study as a task of Inspect.
+
+    `parameters` are those that -T may set. `origin` makes the study of some models. `trials` gives
+    {id: trial} in the order of asking; each trial has its `request`. `measure` names what is
+    scored, `group` what scores are grouped by. `score` returns the value (None where there is
+    none), the answer as it was read, and the reason.
+    """
 
     name: str
     parameters: Kind
@@ -81,7 +85,7 @@ SETTINGS = (
     "max_out",
     "reasoning_effort",
 )
-USUAL = {"design": "2x2", "examples": 0}  # which no configuration names
+USUAL = {"design": "2x2", "examples": 0}  # defaults that no configuration file has
 
 
 def one_shot_origin(models: list[str], given: dict[str, Any], source: str) -> Origin:
@@ -108,6 +112,7 @@ def one_shot_origin(models: list[str], given: dict[str, Any], source: str) -> Or
 
 
 def one_shot_trials(origin: Origin) -> dict[str, oneshot.Trial]:
+    """{id: trial} in the order of asking."""
     config = origin.identity["config"]
     domain = instruments.domain_of(oneshot.DOMAIN)
     examples = origin.prompts.get(EXAMPLES, "")
@@ -119,7 +124,7 @@ def one_shot_trials(origin: Origin) -> dict[str, oneshot.Trial]:
 
 
 def cooperation(trial: oneshot.Trial, reply: wire.Reply):
-    """Whether the act cooperates, by the strict parser."""
+    """(1 or 0 for a cooperative act, the act, the status), by the strict parser."""
     row = oneshot.row(trial, reply)
     return row["cooperates"], row["decision"], row["status"]
 
@@ -201,7 +206,7 @@ def study_by(
     parameters: Mapping[str, Any],
     source: str = "-T",
 ) -> Origin:
-    """The study of these models with what -T has set; UsageError names a wrong parameter."""
+    """The study of these models with the parameters that -T sets; UsageError names a wrong one."""
     given = {key: value for key, value in parameters.items() if value is not None}
     return evaluation.origin(
         models, check(evaluation.parameters, given, source), source
@@ -219,8 +224,11 @@ def cirrus24(
     seed: int | None = None,
     examples: int = 0,
 ):
-    """One-shot decisions of a model, scored by the strict parser. `design`: 2x2, lever, mechanism,
-    mirror or twin; `runs`: per cell, or blocks per bulletin."""
+    """One-shot decisions of a model, scored by the strict parser.
+
+    `design` is 2x2, lever, mechanism, mirror or twin; `runs` is per cell (2x2) or, in other
+    designs, blocks per bulletin.
+    """
     return task_of(ONE_SHOT, locals())
 
 
@@ -232,17 +240,19 @@ def pilot(
     seed: int | None = None,
     examples: int = 0,
 ):
-    """cirrus24 by its earlier name."""
+    """The task cirrus24 under its earlier name."""
     return task_of(ONE_SHOT, locals())
 
 
 @task
 def urrp(runs: int | None = None, seed: int | None = None):
-    """URRP's 23 prompts, each in a fresh conversation; `runs`: trials a prompt."""
+    """URRP's 23 prompts, each in a fresh conversation; `runs` is the number of trials per prompt."""
     return task_of(URRP, locals())
 
 
 def task_of(evaluation: Evaluation, parameters: Mapping[str, Any]):
+    """Inspect's task for an evaluation: a sample for each trial, which asks its request with its
+    seed."""
     from inspect_ai import Task
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.dataset import Sample
@@ -254,7 +264,7 @@ def task_of(evaluation: Evaluation, parameters: Mapping[str, Any]):
     try:
         origin = study_by(evaluation, [api.service_model_name()], parameters)
     except UsageError as error:
-        # which Inspect shows without a traceback
+        # Inspect shows this error without a traceback.
         raise PrerequisiteError(str(error)) from None
     trials, config = evaluation.trials(origin), origin.identity["config"]
 
@@ -296,13 +306,13 @@ def task_of(evaluation: Evaluation, parameters: Mapping[str, Any]):
 
 
 def room(usual: int | None) -> int | None:
-    """Tokens of output to ask for. None: the provider sets no limit of its own, and nor do we;
-    --max-tokens goes before either."""
+    """The number of output tokens to ask for, or None where the provider has no limit of its own
+    (`usual`). --max-tokens overrides both."""
     return None if usual is None else max(usual, ROOM)
 
 
 def reply_of(output) -> wire.Reply:
-    """Inspect's output as the experiment sees an answer."""
+    """Inspect's output as a reply of the experiment."""
     if output.empty or output.error:
         return wire.Reply("provider_error")
     outcome = "ok" if output.completion.strip() else "empty"
@@ -321,7 +331,8 @@ def reply_of(output) -> wire.Reply:
 
 
 def tokens_of(usage) -> dict[str, Any]:
-    """What an answer took, as a reply has it; nothing where Inspect does not know."""
+    """The tokens and the cost of an answer as fields of a reply; {} where Inspect does not know
+    them."""
     if usage is None:
         return {}
     cached = [usage.input_tokens_cache_read, usage.input_tokens_cache_write]
@@ -337,7 +348,7 @@ def tokens_of(usage) -> dict[str, Any]:
 
 
 class Logged(NamedTuple):
-    """An answer in a log; `at`: when it came."""
+    """An answer in a log; `at` is when it came."""
 
     reply: wire.Reply
     question_sha256: str
@@ -345,8 +356,8 @@ class Logged(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """The answers of logs, in the place of a journal's. `read`: by trial. Inspect warms no model
-    up and sets none aside."""
+    """The answers in logs, where other runs have a journal. `read` maps a trial's id to its answer.
+    Inspect has no warm-up and gives up no model, so nothing is adapted or set aside."""
 
     read: dict[str, Logged]
     simulated: bool
@@ -354,16 +365,17 @@ class Answers(NamedTuple):
     set_aside: Mapping[str, tuple[str, str]] = {}
 
     def __call__(self, request: wire.Request) -> wire.Reply:
+        """The reply to a request; one that says "not run" where the logs have none."""
         return self.read[request.id].reply if request.id in self.read else wire.NOT_RUN
 
     def outcomes(self, ids: Iterable[str]) -> Counter[str]:
-        """Calls by outcome; one that has no answer is `not_run`."""
+        """How many calls had each outcome; calls without an answer count as `not_run`."""
         known = [self.read[name].reply.outcome for name in ids if name in self.read]
         return Counter(known)
 
 
 def read_logs(paths: Iterable[str]) -> dict[str, Any]:
-    """{path: log}, by Inspect's reader."""
+    """{path: log}, read by Inspect; UsageError for a file that is no log."""
     try:
         from inspect_ai.log import read_eval_log
     except ModuleNotFoundError:
@@ -380,9 +392,9 @@ def read_logs(paths: Iterable[str]) -> dict[str, Any]:
 
 
 def evaluation_of(path: str, log) -> Evaluation:
-    """Which task made a log; UsageError where it is none of ours."""
+    """The evaluation that made a log; UsageError where it is none of ours."""
     metadata = log.eval.metadata or {}
-    # Logs of version 0.1 knew of one instrument.
+    # Logs of version 0.1 name no instrument: there was only one.
     evaluation = EVALUATIONS.get(metadata.get("instrument", ONE_SHOT.name))
     if evaluation is None or "study" not in metadata:
         raise UsageError(f"{path}: no log of inspect_task.py@cirrus24 or @urrp")
@@ -395,8 +407,8 @@ def evaluation_of(path: str, log) -> Evaluation:
 
 
 def study_of(evaluation: Evaluation, logs: Mapping[str, Any]) -> Origin:
-    """The study of the logs, with all their models; UsageError where they are not of one design,
-    or not of today's prompts."""
+    """The study of all logs and their models; UsageError where they differ in design, or were asked
+    with prompts that have changed since."""
     first, models = next(iter(logs.values())), []
     for path, log in logs.items():
         if evaluation_of(path, log) is not evaluation:
@@ -414,8 +426,8 @@ def study_of(evaluation: Evaluation, logs: Mapping[str, Any]) -> Origin:
 
 
 def refuse_another(path: str, study: Mapping, again: Mapping) -> None:
-    """UsageError names what differs, the design first: another one brings other settings along,
-    which would only puzzle."""
+    """UsageError where two studies differ. It names the design first, since another design brings
+    other settings with it."""
     differ = changes(study, again)
     differ.sort(key=lambda change: change[0] != "config.design")
     for key, old, new in differ:
@@ -426,7 +438,7 @@ def refuse_another(path: str, study: Mapping, again: Mapping) -> None:
 
 
 def as_sent(study: Mapping[str, Any], log) -> dict[str, Any]:
-    """The study with what Inspect's flags may have changed."""
+    """The study with the settings that Inspect's flags may have changed."""
     sent = log.plan.config.model_dump(include={"temperature", "reasoning_effort"})
     config = study["config"]
     known = {key: value for key, value in sent.items() if key in config}
@@ -436,7 +448,7 @@ def as_sent(study: Mapping[str, Any], log) -> dict[str, Any]:
 def answers_of(
     logs: Mapping[str, Any], trials: Mapping[str, Any], simulated: bool
 ) -> Answers:
-    """The answers to the trials; UsageError where something else was asked, or twice."""
+    """The answers to the trials; UsageError where something else was asked, or one trial twice."""
     answers = Answers({}, simulated)
     for path, log in logs.items():
         for sample in log.samples or ():
@@ -453,7 +465,7 @@ def answers_of(
 
 
 def logged(path: str, sample, request: wire.Request) -> Logged:
-    """The answer of a sample, held against what should have been asked."""
+    """The answer of a sample; UsageError unless what Inspect sent is the request."""
     calls = [event for event in sample.events if event.event == "model"]
     if any(sent(call) != wire.messages(request) for call in calls):
         raise UsageError(f"{path}: {sample.id} was asked in other words")
@@ -470,7 +482,7 @@ def logged(path: str, sample, request: wire.Request) -> Logged:
 
 
 def sent(call) -> list[dict[str, str]]:
-    """What Inspect's record of a call says was sent, as role and content."""
+    """What Inspect sent in a call, as [{role, content}]."""
     return [{"role": message.role, "content": message.text} for message in call.input]
 
 

@@ -3,12 +3,13 @@
 # requires-python = ">=3.11"
 # dependencies = ["requests>=2.32"]
 # ///
-"""CIRRUS-24 by one-shot decisions of several models. Five designs, each a list of cells:
+"""Ask several models for one-shot decisions of CIRRUS-24, in one of five designs. Each compares
+cells, which are conditions:
 
     2x2         symmetry × coupling cue                         does it raise cooperation?
     lever       both, neither, and neither with the joint       what is likeness worth?
                 outcome raised by six strengths
-    mechanism   both and neither; the other's notice read or    which accounts of it are left?
+    mechanism   both and neither; the other's notice read or    which explanations are left?
                 unread, its entry known; joint outcome raised
     mirror      a record of how often entries were alike;       is its own act evidence of the
                 the same numbers with the other's exchanged     other's?
@@ -20,7 +21,7 @@ Without a key, simulated respondents answer and nothing needs to be installed:
     python3 run_pilot.py --design mechanism --lever results/pilot/lever-s42
     OPENROUTER_API_KEY=… python3 run_pilot.py --models openai/gpt-5-nano --limit-usd 1
 
-Writes results/pilot/<run_id>/: manifest.json, journal.jsonl.gz, trials.jsonl.gz, trials.csv,
+It writes results/pilot/<run_id>/: manifest.json, journal.jsonl.gz, trials.jsonl.gz, trials.csv,
 pilot-analysis.json, pilot-summary.md, report.html. The same command resumes an unfinished run.
 """
 
@@ -53,7 +54,7 @@ from common.verify import open_run
 from show.document import terminal
 
 CONFIG = Path(__file__).resolve().parent / "config" / "pilot.config.json"
-# What is asked, as opposed to how: the part of the configuration that makes the study.
+# The settings that make the study; others, such as concurrency, say only how it is asked.
 IDENTITY = (
     "seed",
     "runs",
@@ -71,8 +72,8 @@ KINDS = options(
     temperature=c.TEMPERATURE,
     concurrency=options(decision=c.CALLS),
 )
-MISSING = (0.0, 0.03)  # shares of answers, in what a dry run says of power
-CALL_S = 2  # seconds that a call takes, as a rule
+MISSING = (0.0, 0.03)  # shares of missing answers for which a dry run computes power
+CALL_S = 2  # seconds that a call usually takes
 EXAMPLES = """  python3 run_pilot.py               simulated respondents, 160 trials
   python3 run_pilot.py --dry-run     design, calls and cost; nothing is written
   python3 run_pilot.py --design mechanism --lever 3
@@ -172,7 +173,6 @@ def main(argv: Sequence[str]) -> cli.Done:
     if registered.is_file():
         marked = {"prereg_sha256": sha256(read_bytes(registered))}
         origin = origin._replace(identity={**origin.identity, **marked})
-    # Blocks of cells: designed, asked, read, compared.
     asked = instruments.pilot(origin)
 
     def told() -> tuple[dict[str, Any], list[str]]:
@@ -182,7 +182,7 @@ def main(argv: Sequence[str]) -> cli.Done:
 
 
 def run_id(setup: c.Setup, name: str, study: Mapping[str, Any]) -> str:
-    """The name of the run: bare for what a design does by itself."""
+    """The run's name; what differs from the design's defaults is part of it."""
     usual = {"seed": study["seed"]}
     if name != "pilot":
         usual["design"] = name
@@ -192,7 +192,8 @@ def run_id(setup: c.Setup, name: str, study: Mapping[str, Any]) -> str:
 
 
 def preregister(origin: Origin, design: str) -> cli.Done:
-    """Write what will be asked, read and tested; the same command without the flag asks."""
+    """Write prereg.json: what will be asked, read and tested. The same command without the flag
+    asks it."""
     folder = origin.folder
     study = prereg.one_shot(design, folder.name, origin.identity["config"])
     digest = prereg.write(folder, study)
@@ -203,14 +204,15 @@ def preregister(origin: Origin, design: str) -> cli.Done:
 
 
 def check_flags(args: Namespace) -> None:
-    """UsageError for a flag that the design has no use for."""
+    """UsageError for a flag that the chosen design does not use."""
     for flag in ("probes", "lever"):
         if getattr(args, flag) is not None and args.design != "mechanism":
             raise UsageError(f"--{flag}: only --design mechanism has it")
 
 
 def departures(args: Namespace) -> dict[str, Any]:
-    """What departs from the pilot, by name: it makes another study."""
+    """{key: value} of the settings by which the study departs from the pilot; each makes it another
+    study."""
     usual = {"design": "2x2", "domain": "cvd", "holdout": False, "examples": 0}
     odd = {}
     for key, value in usual.items():
@@ -222,7 +224,8 @@ def departures(args: Namespace) -> dict[str, Any]:
 
 
 def probes_of(given: str) -> list[str]:
-    """The probes that were asked for; UsageError for an unknown one."""
+    """The probes that --probes names, in their fixed order; UsageError for an unknown or repeated
+    one."""
     kinds = cli.names(given) or []
     for kind in kinds:
         if kind not in PROBES or kinds.count(kind) > 1:
@@ -231,8 +234,8 @@ def probes_of(given: str) -> list[str]:
 
 
 def lever_of(given: str, models: Sequence[str], domain: Domain) -> dict[str, Any]:
-    """{"lever": {model: its strength}}, with the root over the answers that chose them: a journal's
-    head would hold clock times."""
+    """{"lever": {model: number of its strength}}; with the folder of a lever study also
+    {"lever_study": the root of its journal}, a hash over the answers that chose the strengths."""
     if not (given.isascii() and given.isdigit()):
         return lever_study(Path(given), models, domain)
     if not 1 <= int(given) <= len(LEVERS):
@@ -242,7 +245,7 @@ def lever_of(given: str, models: Sequence[str], domain: Domain) -> dict[str, Any
 
 
 def lever_study(folder: Path, models: Sequence[str], domain: Domain) -> dict[str, Any]:
-    """The strengths that a finished lever study found; UsageError where it has none."""
+    """The strengths that a finished lever study found; UsageError where it does not have them."""
 
     def fault(says: str) -> UsageError:
         return UsageError(f"--lever {folder}: {says}")
@@ -270,7 +273,7 @@ def lever_study(folder: Path, models: Sequence[str], domain: Domain) -> dict[str
 def preview(
     study: Mapping[str, Any], domain: Domain, folder: Path, at_once: int
 ) -> tuple[dict[str, Any], list[str]]:
-    """What a dry run tells: facts, and lines for people."""
+    """What a dry run says: facts for --json, and lines for people."""
     models, runs, name = study["models"], study["runs"], study.get("design", "2x2")
     bulletins = len(bulletin_pool(domain, study.get("holdout", False)))
     cells = len(DESIGNS[name].cells)
@@ -303,7 +306,7 @@ def preview(
 
 
 def report(ended: Ended) -> cli.Done:
-    """The last words: where the files are, what the headline result is."""
+    """The end of the output: the result, and where the files are."""
     folder, before, after = ended.folder.path, [], []
     if ended.folder.manifest["files"]:
         before.append(terminal(read(folder / "pilot-analysis.json")))

@@ -3,14 +3,15 @@
 # requires-python = ">=3.11"
 # dependencies = ["requests>=2.32"]
 # ///
-"""The CIRRUS-24 tournament: do agents that may take each other for alike cooperate?
+"""Run the CIRRUS-24 tournament: do agents that may take each other for alike cooperate?
 
 asked      each round, every agent reads a bulletin and writes a policy of 3 to 5 lines; then every
            pair meets three times, each side with its policy and the pair's encounters so far
-cells      symmetry (S) × coupling cue (C) × compliance pressure (H): a run has one, a plan all
+cells      symmetry (S) × coupling cue (C) × compliance pressure (H): a run has one of these eight
+           conditions, a plan all
 how often  10 agents × 10 rounds per run and seed, each round on another bulletin
 compared   first encounters: symmetry + cue − neither, averaged over H, over bulletins and wordings
-said       by analyze.py: the effect with its interval, six gates, seven tripwires, and a word
+said       by analyze.py: the effect with its interval, six gates, seven tripwires, and a verdict
 
 Without a key, simulated respondents answer and nothing needs to be installed:
 
@@ -18,7 +19,7 @@ Without a key, simulated respondents answer and nothing needs to be installed:
     python3 run_tournament.py --plan confirmatory --jobs 2
     OPENROUTER_API_KEY=… python3 run_tournament.py --toggle S=low --toggle C=absent --limit-usd 2
 
-Writes results/acausal/<run_id>/ (a plan's runs: results/acausal/<plan>-s<seed>/<run_id>/):
+It writes results/acausal/<run_id>/ (a plan's runs: results/acausal/<plan>-s<seed>/<run_id>/):
 strategies_r1.json …, round_1_games.json …, acausal_manifest.json, transcripts/, manifest.json,
 journal.jsonl.gz. The same command resumes; `analyze.py --verify` derives every file again.
 """
@@ -65,25 +66,26 @@ from common.server import OPENROUTER
 from common.session import Simulated, headline
 from common.verify import find_runs
 
-# How often, and who: agents, rounds, meetings of a pair, seeds, models.
+# Its defaults: agents, rounds, meetings of a pair, seeds, models.
 DEFAULT = Path(__file__).resolve().parent / "config" / "experiment.config.json"
 
-# --- in which cells: plans, tables of runs --------------------------------------------------------
+# --- plans: tables of runs and their cells --------------------------------------------------------
 
 LEVELS_ASKED = product(("high", "low"), ("present", "absent"), ("high", "low"))
 CELLS = [{"S": s, "C": cue, "H": h} for s, cue, h in LEVELS_ASKED]
 LOW_PRESSURE = [cell for cell in CELLS if cell["H"] == "low"]
 EXTREMES = [LOW_PRESSURE[0], LOW_PRESSURE[-1]]  # symmetry + cue, neither
-# Added to the usual seeds where a plan wants others than were used before.
+# Added to the configured seeds where a plan needs seeds of its own.
 NEW_SEEDS = 1000
 
 
 def _in(domain: str, cells: Iterable[Mapping], **changes: Any) -> list[dict[str, Any]]:
+    """A run in each of these cells, with further settings."""
     return [{"domain": domain, "toggles": cell, **changes} for cell in cells]
 
 
 def thrice(seeds: Sequence[int]) -> list[int]:
-    """Each of these seeds and the two after it."""
+    """These seeds, then each plus 1, then each plus 2; every seed once."""
     found: list[int] = []
     for step in range(3):
         found += [seed + step for seed in seeds]
@@ -91,13 +93,13 @@ def thrice(seeds: Sequence[int]) -> list[int]:
 
 
 def new(seeds: Sequence[int]) -> list[int]:
-    """Seeds that no other plan has."""
+    """Seeds that no other plan uses."""
     return [seed + NEW_SEEDS for seed in seeds]
 
 
 class PlannedRuns(NamedTuple):
-    """`runs`: what each sets for itself; `seeds`: with which the plan is repeated, from those that
-    are configured."""
+    """A plan: the settings that each of its runs changes, and a function of the configured seeds to
+    those with which the plan is repeated."""
 
     runs: Sequence[Mapping[str, Any]]
     seeds: Callable[[Sequence[int]], list[int]] = list
@@ -109,7 +111,7 @@ REWORDED = _in("cvd", CELLS, tells="reworded")
 OTHER_WORDS = REWORDED + _in("cvd", CELLS, tells="ablated")
 HELD_OUT = _in("cvd", CELLS, variants="holdout")
 HISTORY_OFF = _in("cvd", CELLS, history_mode="off")
-# All that the six gates and the row on history ask for, as one registered study.
+# Every run that the six gates and the comparison without history need, as one registered study.
 STUDY = MAIN + OTHER_WORDS + [run | {"new": True} for run in HELD_OUT] + HISTORY_OFF
 PLANS: dict[str, PlannedRuns] = {
     "2x2": PlannedRuns(_in("cvd", LOW_PRESSURE)),  # what `make tournament` shows
@@ -222,7 +224,7 @@ def main(argv) -> cli.Done:
 
 
 def domains_of(args, settings) -> dict[str, Domain]:
-    """The domains of all runs, by name."""
+    """{name: domain} of all runs."""
     domains = {}
     source = Path(args.prompts or PROMPTS)
     for run in plan_named(args.plan).runs:
@@ -233,7 +235,7 @@ def domains_of(args, settings) -> dict[str, Domain]:
 
 
 def conducted(setup, runs, prompts):
-    """({run id: its summary}, {why something stopped: its exit code})."""
+    """Conduct the runs: ({run id: its summary}, {why something stopped: exit code})."""
     args, done, stops = setup.args, {}, {}
     instruments.note_plan(args.out, args.plan, runs)
     try:
@@ -253,8 +255,8 @@ def conducted(setup, runs, prompts):
 
 
 def sessions(setup, runs, prompts):
-    """The summaries of live runs, all asked together by this process; of simulated ones as they
-    come, one by one, here or by an executor."""
+    """Lists of summaries as they come: of live runs once, since this process asks them all
+    together; of simulated runs one by one, from here or from an executor."""
     args, choice = setup.args, setup.choice
     settings = setup.settings(args.plan or runs[0].run_id, 0, {})
     settings = settings._replace(
@@ -277,7 +279,7 @@ def sessions(setup, runs, prompts):
 
 
 def limit_usd(setup, runs) -> float:
-    """Dollars for everything that the command does; configured is that of a run."""
+    """The limit in dollars for the whole command; the configured one is for each run."""
     if setup.args.limit_usd is not None:
         return setup.args.limit_usd
     return setup.config["cost"]["limit_usd"] * len(runs)
@@ -286,7 +288,7 @@ def limit_usd(setup, runs) -> float:
 # --- the configuration file, and what a run is made of it -----------------------------------------
 
 MAX_OUT = {"strategy": 384, "decision": 96}
-# Below these the form itself does not fit: every answer would be cut off.
+# With fewer tokens the answer form does not fit, and every answer would be cut off.
 LEAST_OUT = {"strategy": 64, "decision": 32}
 MODEL = shape.record(
     name=shape.NAME,
@@ -295,7 +297,7 @@ MODEL = shape.record(
 )
 MODELS = shape.either(MODEL, shape.several(MODEL, once=False))
 
-# A folder of prompts that is not called as a part of the main domain.
+# The name of a folder of prompts; it may not be that of a part of the main domain.
 DOMAIN = shape.plain(
     "a domain's name",
     lambda name: isinstance(name, str) and (name == REPLICATION or name not in PARTS),
@@ -328,7 +330,7 @@ SETTINGS = shape.options(
     concurrency=shape.options(strategy=c.CALLS, decision=c.CALLS),
 )
 
-# What the name of a run says; what else may be chosen for it.
+# Settings that a run's name states, and further ones.
 NAMED = ("domain", "toggles", "tells", "variants", "history_mode")
 CHOSEN = (
     "agents",
@@ -345,7 +347,7 @@ SAME_AS_FLAG = ("domain", "agents", "rounds", "upstream")
 
 
 def flags_over(args) -> dict[str, Any]:
-    """The flags as configuration."""
+    """{key of the configuration: value} of the flags; UsageError where flags contradict each other."""
     if args.plan and (args.toggle or args.domain):
         raise UsageError(
             "--plan sets toggles and domain of its runs; leave --toggle and --domain out"
@@ -362,7 +364,7 @@ def flags_over(args) -> dict[str, Any]:
 
 
 def toggles_of(texts: Sequence[str]) -> dict[str, str]:
-    """["S=high"] → {"S": "high"}."""
+    """The levels of --toggle: ["S=high"] → {"S": "high"}."""
     toggles: dict[str, str] = {}
     for text in texts:
         factor, equals, level = text.partition("=")
@@ -375,7 +377,7 @@ def toggles_of(texts: Sequence[str]) -> dict[str, str]:
 
 
 def seeds_given(args) -> list[int] | None:
-    """The seeds of the command line."""
+    """The seeds of --seed or --seeds, or None without either flag."""
     if args.seeds is not None and args.seed is not None:
         raise UsageError("--seed and --seeds: give one of them")
     texts = cli.names(args.seeds)
@@ -385,7 +387,7 @@ def seeds_given(args) -> list[int] | None:
         return None
     seeds: list[int | str] = []
     for text in texts:
-        # What is no number is refused by the check, in its words.
+        # `check` refuses what is no number.
         seeds.append(int(text) if re.fullmatch("[0-9]{1,18}", text) else text)
     return shape.check(shape.several(c.SEED), seeds, "--seeds")
 
@@ -396,8 +398,11 @@ def model_settings(
     names: list[str] | None = None,
     strategists: list[str] | None = None,
 ) -> tuple[dict[str, list[dict]], list[str]]:
-    """({stage: models}, warnings). `names`: the models of every stage; `strategists`: those
-    that write policies, where they are others."""
+    """({stage: its models with their settings}, warnings).
+
+    `names` are the models of every stage; `strategists`, if given, write the policies in their
+    place. Without both, the configuration's models, or its respondents in a simulated run.
+    """
     for flag, given in (("--models", names), ("--strategy-models", strategists)):
         if given is not None and (not given or len(set(given)) < len(given)):
             raise UsageError(f"{flag}: give at least one name, each once")
@@ -424,6 +429,8 @@ def model_settings(
 
 
 def _model(model: Mapping[str, Any], stage: str, effort: str | None) -> dict[str, Any]:
+    """The settings of a model at a stage; a limit that is too small for the answer form is
+    replaced."""
     wanted = room = model.get("max_out", MAX_OUT[stage])
     if wanted < LEAST_OUT[stage]:
         room = MAX_OUT[stage]
@@ -444,8 +451,11 @@ def run_config(
     new: bool = False,
     **changes: Any,
 ) -> dict[str, Any]:
-    """Everything that was chosen for one run, flat: the `settings`, and what a run of a plan sets
-    for itself; `new`: under a seed that no other plan has."""
+    """All settings of one run, in one flat dict.
+
+    `toggles` and `changes` are what a run of a plan sets for itself; `new` gives it a seed that no
+    other plan uses.
+    """
     flat = settings | settings["randomization"]
     config = {key: flat[key] for key in (*CHOSEN, *NAMED)}
     config["toggles"] = settings["toggles"] | toggles
@@ -458,7 +468,7 @@ def run_config(
 
 
 def plan_named(name: str | None) -> PlannedRuns:
-    """No name: one run, as configured."""
+    """The plan of this name; without a name, a single run as configured."""
     if name is None:
         return PlannedRuns([{}])
     if name not in PLANS:
@@ -473,11 +483,11 @@ def runs_of_plan(
     given: Sequence[int] | None,
     domains: Mapping[str, Domain],
 ) -> list[Run]:
-    """Every run of a plan, seed by seed. `given`: the seeds of the command line; `domains`: by
-    name.
+    """Every run of a plan, seed by seed.
 
-    The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A plan asks
-    a held-out bulletin once a run, so that its runs there may have fewer rounds.
+    `given` are the seeds of the command line, `domains` maps a name to its domain. The runs of one
+    seed lie in the folder <plan>-s<seed>; a run without a plan lies directly in --out. A plan asks
+    each held-out bulletin only once a run, so its runs on them may have fewer rounds.
     """
     plan, runs = plan_named(name), []
     for seed in given or plan.seeds(settings["randomization"]["seeds"]):
@@ -492,12 +502,12 @@ def runs_of_plan(
 
 
 def pool_of(config: Mapping[str, Any], domains: Mapping[str, Domain]) -> list[Bulletin]:
-    """The bulletins from which the rounds of a run are dealt."""
+    """The bulletins from which a run's rounds are dealt."""
     return bulletin_pool(domains[config["domain"]], config["variants"] == "holdout")
 
 
 def asked_again(runs: Sequence[Run], domains: Mapping[str, Domain]) -> list[str]:
-    """A line for each pool of bulletins that has fewer of them than a run has rounds."""
+    """A warning for each pool of bulletins that is smaller than a run's number of rounds."""
     lines: list[str] = []
     for run in runs:
         config, many = run.config, len(pool_of(run.config, domains))
@@ -514,8 +524,8 @@ def asked_again(runs: Sequence[Run], domains: Mapping[str, Domain]) -> list[str]
 
 
 def named(setup, models, runs):
-    """The runs, where settings are not the keyless default's in folders of another name: those of
-    a plan in one, a single run in its own."""
+    """The runs with their final names: settings other than the defaults are added to the name, of a
+    plan's folder or of a single run."""
     args = setup.args
     if args.run_id is not None and len(runs) > 1:
         raise UsageError(
@@ -539,7 +549,7 @@ def named(setup, models, runs):
 
 
 def chosen(config, keys: Sequence[str], models) -> dict[str, Any]:
-    """What of a configuration makes another study."""
+    """The settings of a configuration that make it a different study."""
     flat = config | config["randomization"]
     return {"models": models, **{key: flat[key] for key in keys}}
 
@@ -548,6 +558,7 @@ def chosen(config, keys: Sequence[str], models) -> dict[str, Any]:
 
 
 def preregister(args, runs) -> cli.Done:
+    """Write prereg.json into each folder of the plan; nothing is asked."""
     if not args.plan:
         raise UsageError("--preregister: give the --plan that is to be registered")
     study = prereg.document(args.plan, [run._asdict() for run in runs])
@@ -571,7 +582,7 @@ def preregister(args, runs) -> cli.Done:
 
 
 def estimates(setup, runs, domains) -> list[dict[str, Any]]:
-    """What each run will probably take, from its rendered prompts."""
+    """For each run, the calls, tokens and dollars that its rendered prompts will probably take."""
     rows = []
     for run in runs:
         domain = domains[run.config["domain"]]
@@ -580,13 +591,14 @@ def estimates(setup, runs, domains) -> list[dict[str, Any]]:
 
 
 def first_line(setup, runs, total) -> str:
-    """Who answers, how many calls, what they probably cost, the limit."""
+    """The first line of output: who answers, how many calls, what they will probably cost, the
+    limit."""
     limit, unpriced = limit_usd(setup, runs), total["unpriced"]
     return headline(setup.choice, total["calls"], total["usd"], limit, unpriced)
 
 
 def as_configured(setup, runs, domains) -> str:
-    """What the configured models would cost where simulated respondents answer."""
+    """What the run would cost with the configured models, where simulated respondents answer."""
     settings, run = setup.config, runs[0]
     models, _ = model_settings(settings, False)
     live = run._replace(config=run.config | {"models": models})
@@ -600,7 +612,7 @@ def as_configured(setup, runs, domains) -> str:
 
 
 def dry_run(setup, runs, domains) -> cli.Done:
-    """Design, calls and cost; nothing asked or written."""
+    """Say design, calls and cost; nothing is asked or written."""
     rows = estimates(setup, runs, domains)
     total = instruments.in_all(rows)
     lines = [first_line(setup, runs, total)]
@@ -627,7 +639,8 @@ def dry_run(setup, runs, domains) -> cli.Done:
 
 
 def note_deviations(args, runs) -> None:
-    """A preregistered plan may be run after a change; it says so, and so will its analysis."""
+    """Say on stderr which files changed since the plan was preregistered; it may run nevertheless,
+    and its analysis says so too."""
     for folder, _ in by_folder(runs) if args.plan else ():
         data = prereg.load(Path(args.out) / folder)
         changed = prereg.changed_files(data) if data else []
@@ -639,7 +652,7 @@ def note_deviations(args, runs) -> None:
 
 
 def announce(setup, runs, domains) -> None:
-    """The first line where several processes or sessions will answer."""
+    """Print the first line, where several processes or sessions will answer."""
     total = instruments.in_all(estimates(setup, runs, domains))
     line = first_line(setup, runs, total)
     stream = sys.stderr if setup.args.json else sys.stdout
@@ -647,7 +660,7 @@ def announce(setup, runs, domains) -> None:
 
 
 def say(summary, count, total) -> None:
-    """A run of several is progress, one alone is what the command was for."""
+    """Print how a run ended: on stderr as progress where there are several, else on stdout."""
     what = MEANING[summary.exit_code]
     if not summary.exit_code and summary.note:
         what = summary.note
@@ -664,7 +677,7 @@ def say(summary, count, total) -> None:
 
 
 def report(args, runs, done, stops) -> cli.Done:
-    """What ended how; the exit code is the gravest of `stops`, {what was said: code}."""
+    """What ended how. `stops` maps messages to exit codes, of which the gravest is returned."""
     code = next((code for code in MEANING if code in stops.values()), COMPLETE)
     facts = {"plan": args.plan, "runs": []}
     folders: dict[Path, None] = {}
@@ -684,7 +697,7 @@ def report(args, runs, done, stops) -> cli.Done:
 
 
 def analysed(folders) -> tuple[str, str]:
-    """(headline, what the terminal says) of an analysis, which is written."""
+    """Write the analysis: (its headline, what the terminal says)."""
     print("analysing", file=sys.stderr, flush=True)
     study = read_study(find_runs(folders))
     target, _, out = write_analysis(study, places(study, None))

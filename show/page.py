@@ -1,12 +1,13 @@
-"""A `Document` as self-contained HTML: light and dark, phone and print; looks in `figures.py`.
+"""Turn a `Document` into one HTML file that loads nothing: for light, dark, phone and print;
+`figures.py` has its style sheet.
 
     write_atomic(folder / "report.html", page(report))
 
-Always in one order: the answer in a sentence, one figure, the gist, sections, the trial table.
-What the gist begins with stands beside the figure, as long as it is narrow.
-Nothing is loaded from elsewhere and a Content-Security-Policy forbids it; the only script is ours,
-allowed by its hash, and only where there are trials. Whatever came from a model goes through
-`text`, or through JSON into text nodes.
+The order is always the same: the answer in a sentence, one figure, the gist, sections, the trial
+table. Blocks at the start of the gist stand beside the figure, as long as they are narrow. A
+Content-Security-Policy forbids to load anything. The only script is ours: it is allowed by its
+hash, and present only where there are trials. Text from a model goes through `text`, or through
+JSON into text nodes.
 """
 
 import base64

@@ -130,21 +130,21 @@ def cooperation(trial: oneshot.Trial, reply: wire.Reply):
 
 
 ONE_SHOT = Evaluation(
-    "pilot",
-    options(
+    name="pilot",
+    parameters=options(
         design=enum(*oneshot.DESIGNS),
         lever=whole(1, len(LEVERS)),
         runs=whole(1, 10_000),
         seed=SEED,
         examples=enum(0, 4),
     ),
-    one_shot_origin,
-    one_shot_trials,
-    instruments.pilot,
-    "cooperation",
-    "cell",
-    lambda trial: trial.cell.words,
-    cooperation,
+    origin=one_shot_origin,
+    trials=one_shot_trials,
+    instrument=instruments.pilot,
+    measure="cooperation",
+    group="cell",
+    group_of=lambda trial: trial.cell.words,
+    score=cooperation,
 )
 
 # --- URRP --------------------------------------------------------------------------------------
@@ -181,15 +181,15 @@ def refusal(ask: collect.Ask, reply: wire.Reply):
 
 
 URRP = Evaluation(
-    "urrp",
-    options(runs=whole(1, 100_000), seed=SEED),
-    urrp_origin,
-    urrp_trials,
-    collect.instrument,
-    "refusal",
-    "category",
-    lambda ask: ask.item.category,
-    refusal,
+    name="urrp",
+    parameters=options(runs=whole(1, 100_000), seed=SEED),
+    origin=urrp_origin,
+    trials=urrp_trials,
+    instrument=collect.instrument,
+    measure="refusal",
+    group="category",
+    group_of=lambda ask: ask.item.category,
+    score=refusal,
 )
 EVALUATIONS = {each.name: each for each in (ONE_SHOT, URRP)}
 

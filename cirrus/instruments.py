@@ -170,13 +170,13 @@ def pilot(origin: Origin) -> Instrument:
         return Derived(files, {"statuses": tallied(rows, "status")})
 
     return Instrument(
-        "pilot",
-        "trials",
-        partial(_needs, requests),
-        partial(_once_each, requests),
-        asked_in_order,
-        derive,
-        warmups,
+        name="pilot",
+        noun="trials",
+        ids=partial(_needs, requests),
+        calls=partial(_once_each, requests),
+        study=asked_in_order,
+        derive=derive,
+        warmups=warmups,
     )
 
 
@@ -354,7 +354,15 @@ def tournament(origin: Origin) -> Instrument:
     def typical() -> list[tuple[Request, int]]:
         return encounters.typical_calls(dealt())
 
-    return Instrument("tournament", "calls", needs, typical, play, derive, warmups)
+    return Instrument(
+        name="tournament",
+        noun="calls",
+        ids=needs,
+        calls=typical,
+        study=play,
+        derive=derive,
+        warmups=warmups,
+    )
 
 
 # --- adjudication ------------------------------------------------------------------------------
@@ -385,13 +393,13 @@ def adjudication(origin: Origin) -> Instrument:
         return neutral_warmups(requests())
 
     return Instrument(
-        "adjudication",
-        "ratings",
-        partial(_needs, requests),
-        partial(_once_each, requests),
-        rate,
-        derive,
-        warmups,
+        name="adjudication",
+        noun="ratings",
+        ids=partial(_needs, requests),
+        calls=partial(_once_each, requests),
+        study=rate,
+        derive=derive,
+        warmups=warmups,
     )
 
 

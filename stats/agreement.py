@@ -51,7 +51,16 @@ def gwet_ac1(
     if observed == 1:
         low, _ = wilson_limits(len(pairs), len(pairs), critical(level))
         low = (low - chance) / (1 - chance)
-        return Agreement(1.0, None, low, 1.0, None, 1.0, chance, ALL_AGREE)
+        return Agreement(
+            value=1.0,
+            se=None,
+            low=low,
+            high=1.0,
+            p=None,
+            observed=1.0,
+            chance=chance,
+            why=ALL_AGREE,
+        )
     value = (observed - chance) / (1 - chance)
     n = len(rows)
     if n < 2:

@@ -128,7 +128,15 @@ def _fitted(
         why = None
         coefficients = list(map(_tested, names, best.beta, best.errors))
     return MixedFit(
-        coefficients, sds, best.log_likelihood, rows, groups, singular, True, why, note
+        coefficients=coefficients,
+        random_sd=sds,
+        log_likelihood=best.log_likelihood,
+        rows=rows,
+        groups=groups,
+        singular=singular,
+        converged=True,
+        why=why,
+        note=note,
     )
 
 
@@ -156,7 +164,16 @@ def _without(
         estimates = [None] * len(names)
     coefficients = list(map(_untested, names, estimates))
     sds: dict[str, float | None] = dict.fromkeys(groups)
-    return MixedFit(coefficients, sds, None, rows, groups, None, False, why)
+    return MixedFit(
+        coefficients=coefficients,
+        random_sd=sds,
+        log_likelihood=None,
+        rows=rows,
+        groups=groups,
+        singular=None,
+        converged=False,
+        why=why,
+    )
 
 
 # --- what callers hand in ---

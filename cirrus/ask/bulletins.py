@@ -214,16 +214,16 @@ def load_domain(name: str, source: Source = PROMPTS) -> Domain:
         if not any(f"{{{field}}}" in text for text in files.values()):
             raise complaint(path, "fields", field, "unused: no text has it; remove it")
     return Domain(
-        name,
-        bulletins,
-        variants,
-        {words: _toggles(frame, words) for words in WORDED},
-        frame["mirror"]["record"],
-        frame["fixed"],
-        (frame["acts"]["cooperative"], frame["acts"]["other"]),
-        frame["systems"],
-        frame["templates"],
-        files,
+        name=name,
+        bulletins=bulletins,
+        variants=variants,
+        toggles={words: _toggles(frame, words) for words in WORDED},
+        records=frame["mirror"]["record"],
+        fixed=frame["fixed"],
+        acts=(frame["acts"]["cooperative"], frame["acts"]["other"]),
+        systems=frame["systems"],
+        templates=frame["templates"],
+        texts=files,
     )
 
 
@@ -320,12 +320,12 @@ def _read_bulletins(
         text = read_text(source, path, files).strip()
         _check_bulletin(path, text, frame)
         yield Bulletin(
-            f"{name}-r{number:02d}",
-            number,
-            text,
-            number > many - held_out,
-            _situation(frame["situations"][row["situation"]]),
-            {outcome: row[outcome] for outcome in OUTCOMES},
+            id=f"{name}-r{number:02d}",
+            number=number,
+            text=text,
+            holdout=number > many - held_out,
+            situation=_situation(frame["situations"][row["situation"]]),
+            outcomes={outcome: row[outcome] for outcome in OUTCOMES},
         )
 
 

@@ -207,15 +207,24 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
         salt = f"{rng.stream('salt', at + 1).getrandbits(128):032x}"
         anon = {agent.id: anonymous_id(salt, agent.id) for agent in agents}
         rounds.append(
-            Round(at + 1, bulletin, setting, by_agent, wording, salt, anon, seats)
+            Round(
+                number=at + 1,
+                bulletin=bulletin,
+                setting=setting,
+                variants=by_agent,
+                wording=wording,
+                salt=salt,
+                anon=anon,
+                pairs=seats,
+            )
         )
     return Tournament(
-        run_name(config),
-        dict(config),
-        domain,
-        Condition(**config["toggles"]),
-        agents,
-        rounds,
+        name=run_name(config),
+        config=dict(config),
+        domain=domain,
+        condition=Condition(**config["toggles"]),
+        agents=agents,
+        rounds=rounds,
     )
 
 

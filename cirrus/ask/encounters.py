@@ -85,27 +85,27 @@ def _request(
     # Each question has a sampling seed of its own: with a shared one, conditions would share luck.
     seed = SeededRandom(t.config["seed"], "request", name).getrandbits(31)
     return Request(
-        name,
-        stage,
-        model.name,
-        prompt.system,
-        prompt.user,
-        model.max_out,
-        t.config["temperature"],
-        seed,
-        model.effort,
+        id=name,
+        stage=stage,
+        model=model.name,
+        system=prompt.system,
+        user=prompt.user,
+        max_out=model.max_out,
+        temperature=t.config["temperature"],
+        seed=seed,
+        effort=model.effort,
     )
 
 
 def _stimulus(t: Tournament, round_: Round, agent: Agent) -> Stimulus:
     """What an agent's prompts show in a round."""
     return Stimulus(
-        round_.bulletin,
-        round_.variants[agent.id],
-        t.condition,
-        t.config["tells"],
-        round_.wording,
-        "due",
+        bulletin=round_.bulletin,
+        variant=round_.variants[agent.id],
+        condition=t.condition,
+        tells=t.config["tells"],
+        wording=round_.wording,
+        entry="due",
         meeting="round",
     )
 

@@ -25,6 +25,7 @@ COMMANDS = {
 
 
 def main() -> None:
+    """Run the command that is named first on the command line, or list all."""
     command = sys.argv[1] if len(sys.argv) > 1 else "--help"
     if command in ("-h", "--help"):
         print("usage: cirrus-bench COMMAND [flags]; COMMAND --help lists the flags\n")

@@ -75,6 +75,7 @@ EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
 
 
 def arguments(argv):
+    """The flags of analyze.py."""
     if foreign.is_meant(argv):
         return foreign.arguments(argv)
     flags = cli.parser(
@@ -154,6 +155,7 @@ def arguments(argv):
 
 
 def main(argv) -> cli.Done:
+    """Analyse, verify, list or compare, as the flags say."""
     args = arguments(argv)
     if foreign.is_meant(argv):
         return foreign.compare_all(args)

@@ -487,6 +487,7 @@ def sent(call) -> list[dict[str, str]]:
 
 
 def arguments(argv):
+    """The flags of inspect_task.py as a command."""
     flags = cli.parser(
         "What logs of `inspect eval inspect_task.py@cirrus24` come to, as analyze.py says it "
         "of a run, by the same function; of `@urrp`, the trials for urrp_analyze.py.",
@@ -506,6 +507,7 @@ def arguments(argv):
 
 
 def main(argv) -> cli.Done:
+    """Write what the answers in logs of Inspect come to."""
     args = arguments(argv)
     logs = read_logs(args.logs)
     evaluation = evaluation_of(args.logs[0], logs[args.logs[0]])

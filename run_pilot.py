@@ -82,6 +82,7 @@ EXAMPLES = """  python3 run_pilot.py               simulated respondents, 160 tr
 
 
 def arguments(argv: Sequence[str]) -> Namespace:
+    """The flags of run_pilot.py."""
     flags = cli.parser(
         "CIRRUS-24 pilot: does symmetry with a coupling cue raise cooperation?",
         EXAMPLES,
@@ -146,6 +147,7 @@ def arguments(argv: Sequence[str]) -> Namespace:
 
 
 def main(argv: Sequence[str]) -> cli.Done:
+    """Ask a study, or register or preview it, as the flags say."""
     args = arguments(argv)
     check_flags(args)
     files = [CONFIG]

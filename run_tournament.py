@@ -138,6 +138,7 @@ cost.limit_usd of the configuration."""
 
 
 def arguments(argv):
+    """The flags of run_tournament.py."""
     flags = cli.parser(
         "CIRRUS-24 tournament: do agents that may take each other for alike "
         "cooperate on first encounters?",
@@ -191,6 +192,7 @@ def arguments(argv):
 
 
 def main(argv) -> cli.Done:
+    """Run one condition or a plan, or register or preview it, as the flags say."""
     args = arguments(argv)
     setup = c.settle(args, [DEFAULT], SETTINGS, flags_over(args))
     settings, choice = setup.config, setup.choice

@@ -102,7 +102,7 @@ def is_meant(argv: Sequence[str]) -> bool:
 
 
 def arguments(argv: Sequence[str]) -> Any:
-    """The flags of analyze.py --table, which takes no run."""
+    """The flags of analyze.py --table, which compares a table and takes no run."""
     flags = cli.parser("Compare two cells of a table over units.", EXAMPLES)
     for flag, (metavar, told) in FLAGS.items():
         needed = flag in NEEDED
@@ -181,6 +181,7 @@ def of_csv(path: Path) -> Iterator[Row]:
 
 
 def of_jsonl(path: Path) -> Iterator[Row]:
+    """The objects in a file of JSON lines."""
     for number, values in read_jsonl(path):
         if not isinstance(values, dict):
             raise ValueError(f"line {number} is no object")
@@ -188,6 +189,7 @@ def of_jsonl(path: Path) -> Iterator[Row]:
 
 
 def of_parquet(path: Path) -> Iterator[Row]:
+    """The rows of a Parquet file, which pandas reads."""
     import pandas
 
     frame = pandas.read_parquet(path)

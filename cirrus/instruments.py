@@ -119,7 +119,7 @@ CSV_FIELDS = (
 
 
 def pilot(origin: Origin) -> Instrument:
-    """A run of run_pilot.py."""
+    """The instrument of a run of run_pilot.py."""
     study, config = origin.identity, origin.identity["config"]
     check_age(origin)
     domain = domain_of(config.get("domain", oneshot.DOMAIN), origin.prompts)
@@ -325,7 +325,7 @@ def _flat(row: Mapping) -> dict[str, Any]:
 
 
 def tournament(origin: Origin) -> Instrument:
-    """A run of run_tournament.py."""
+    """The instrument of a run of run_tournament.py."""
     study = origin.identity
     check_age(origin)
     domain = cache(lambda: domain_of(study["config"]["domain"], origin.prompts))
@@ -369,8 +369,8 @@ def tournament(origin: Origin) -> Instrument:
 
 
 def adjudication(origin: Origin) -> Instrument:
-    """A run of adjudicate.py. The rated policies lie in other runs, which the identity names by
-    their paths from the folder."""
+    """The instrument of a run of adjudicate.py. The rated policies lie in other runs, which the
+    identity names by their paths from the folder."""
     config = origin.identity["config"]
     items = cache(lambda: items_again(origin.folder, origin.identity))
 

@@ -221,7 +221,7 @@ def simulated(report: Document) -> bool:
 TAG = re.compile(r"<(?=[A-Za-z!/?])")  # where a viewer could take words for a tag
 TARGET = re.compile(
     r"\](?=[(\[])"
-)  # where it may find what a link or an image leads to
+)  # where a viewer could find the target of a link or an image
 
 
 def harmless(line: Line) -> str:

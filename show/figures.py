@@ -53,7 +53,7 @@ def plain(value: float | None, digits: int = 2) -> str:
 
 def _rounded(value: float, digits: int) -> float:
     """The value rounded, after its 12th digit is made sure."""
-    # −3.7499999999999996 and the −3.75 that a JSON file holds of it are one figure.
+    # −3.7499999999999996 must come out as the −3.75 that a JSON file has in its place.
     return round(float(f"{value:.12g}"), digits)
 
 

@@ -31,8 +31,8 @@ WHOLE = re.compile(
     r"\([+−]?[\d.,]+ to [+−]?[\d.,]+\)"
     r"|(?<![\w.-])(?=[\w.-]{3,20}(?![\w.-]))\w[\w.]*(?:-[\w.]+)+"
 )
-# Filters the trial table by its columns and by words, and opens its rows; without a script the
-# rows simply stand there. A row's texts are [heading, before, marked, after], each a list of lines.
+# Filters the trial table by its columns and by words, and unfolds its rows; where scripts are off
+# the rows can be read all the same. A row's texts are [heading, before, marked, after], each a list of lines.
 SCRIPT = """
 const table = document.querySelector('#trials table'), trials = [...table.tBodies[0].rows];
 const {lines, rows} = JSON.parse(document.querySelector('#trials script').textContent);

@@ -343,6 +343,7 @@ def _axes(
 
 
 def _dots_svg(figure: Dots) -> Drawing:
+    """Shares as rows, each with its value beside it."""
     groups: RowGroups = {}
     for name, points in figure.groups.items():
         rows = groups[name] = []
@@ -419,6 +420,7 @@ def _ticks(points: Iterable[Point]) -> list[float]:
 
 
 def _intervals_svg(figure: Intervals) -> Drawing:
+    """Differences as rows, with their values beside them where the figure wants numbers."""
     groups: RowGroups = {}
     for name, points in figure.groups.items():
         rows = groups[name] = []

@@ -228,7 +228,7 @@ def _until_negligible(width: float, df: float) -> list[float]:
     """The multiples of `width`, from the first on, where the density is above e^-36 of its peak."""
     points = []
     x = width
-    while _log_chi_density(x, df) > -36:  # e^-36 is the last digit of a float
+    while _log_chi_density(x, df) > -36:  # e^-36 is about 2^-52, a float's last bit
         points.append(x)
         x += width
     return points

@@ -317,6 +317,8 @@ class Laplace:
         k: list[int],
         n: list[int],
     ):
+        """Number the levels of all factors in one row, those of the largest factor first; `levels`
+        then has the numbers of each cell's levels, and `factor_of` the factor of each number."""
         self.x, self.pattern, self.k, self.n = x, pattern, k, n
         self.columns = len(x[0])
         self.sizes = [max(levels) + 1 for levels in groups]
@@ -734,6 +736,8 @@ def standard_errors(
 
 
 def dot(a: Vector, b: Vector) -> float:
+    """The sum of a[i]·b[i]. It is added up in order, since `sum` rounds differently from Python
+    3.12 on."""
     total = 0.0
     for x, y in zip(a, b, strict=True):
         total += x * y

@@ -12,12 +12,16 @@ from typing import NamedTuple
 
 
 class Interval(NamedTuple):
+    """The limits of an interval."""
+
     low: float | None
     high: float | None
     why: str | None = None
 
 
 class Estimate(NamedTuple):
+    """A value with the limits of its interval."""
+
     value: float | None
     low: float | None
     high: float | None
@@ -74,6 +78,8 @@ class UnitContrast(NamedTuple):
 
 
 class TTest(NamedTuple):
+    """A t test of a difference of means (or of a mean), with the difference's limits."""
+
     t: float | None
     df: float | None
     p: float | None
@@ -107,6 +113,9 @@ class Permutation(NamedTuple):
 
 
 class Agreement(NamedTuple):
+    """A coefficient of agreement with its standard error, limits and p; `observed` is the observed
+    share of agreement, `chance` the share expected by chance."""
+
     value: float | None
     se: float | None
     low: float | None
@@ -148,6 +157,8 @@ class MixedFit(NamedTuple):
 
 
 class LikelihoodRatio(NamedTuple):
+    """A likelihood-ratio test: chi-squared, its degrees of freedom, and p."""
+
     chi2: float | None
     df: int
     p: float | None
@@ -176,6 +187,7 @@ def numbers(values: Iterable[float], name: str) -> list[float]:
 
 
 def check_level(level: float) -> float:
+    """The level itself; ValueError unless it lies between 0 and 1."""
     if not 0 < level < 1:
         raise ValueError(f"level: {level!r} is not between 0 and 1")
     return level
@@ -191,11 +203,13 @@ def check_count(k: int, n: int, names: tuple[str, str] = ("k", "n")) -> None:
 
 
 def check_proportion(p: float, name: str) -> None:
+    """ValueError unless `p` is from 0 to 1."""
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: {p!r} is not between 0 and 1")
 
 
 def check_test(alternative: str, resamples: int) -> None:
+    """ValueError for an unknown alternative, or a number of resamples below 1."""
     check_choice(alternative, ("two-sided", "greater", "less"), "alternative")
     if resamples < 1:
         raise ValueError(f"resamples: {resamples!r} is not positive")
@@ -207,6 +221,7 @@ def stream_of(rng: Random | int) -> Random:
 
 
 def check_choice(value: str, choices: Iterable[str], name: str) -> None:
+    """ValueError unless `value` is one of `choices`."""
     if value not in choices:
         raise ValueError(
             f"{name}: {value!r} is not one of {', '.join(map(repr, choices))}"

@@ -121,8 +121,8 @@ class Situation(NamedTuple):
 
 
 class Bulletin(NamedTuple):
-    """One notice that models read. `text` is its template; only holdout runs ask one with
-    `holdout`.
+    """One notice that models read; `text` is its template. One with `holdout` True is asked only by
+    runs on held-out bulletins.
 
     `outcomes` are the reader's costs {T, R, P, S: number}: T where only the reader acts early, R
     where both act late, P where both act early, S where only the counterpart does.
@@ -336,7 +336,8 @@ def _read_outcomes(
     names: list[str],
     files: dict[str, str],
 ) -> list[dict[str, Any]]:
-    """For each bulletin {situation, unit, T, R, P, S}; UsageError unless the costs are a dilemma."""
+    """For each bulletin {situation, unit, T, R, P, S}; UsageError unless the costs have T < R < P <
+    S and 2R < T + S."""
     numbers = dict.fromkeys(OUTCOMES, shape.whole(0))
     situation = shape.enum(*frame["situations"])
     row = shape.record(situation=situation, unit=_TEXT, **numbers)
@@ -350,6 +351,7 @@ def _read_outcomes(
 
 
 def _situation(said: Mapping[str, Any]) -> Situation:
+    """The `Situation` of an entry of frame.json."""
     lines = zip(said["cooperative"], said["other"], strict=True)
     return Situation(said["early"], said["late"], tuple(lines))
 

@@ -61,16 +61,10 @@ class Cues(NamedTuple):
     S: str = ""  # high or low
     C: str = "absent"  # or present
     H: str = "omit"  # high or low
-    entry: str = (
-        ""  # of ENTRIES, TWIN or CLASSES: the status of the counterpart's decision
-    )
-    record: str = (
-        ""  # "late" where nearly all of the counterpart's earlier entries were
-    )
+    entry: str = ""  # of ENTRIES, TWIN or CLASSES: what is said of the other's entry
+    record: str = ""  # "late" where nearly all of the other's earlier entries were
     alike: tuple = ()  # alike pairs of 20: in the counterpart's class, in the other
-    named_first: str = (
-        ""  # the class told first: "applies" (the counterpart's), or "other"
-    )
+    named_first: str = ""  # the class told first: "applies" (the other's) or "other"
     tells: str = "standard"  # whose words the cues are in: standard or ablated
     wording: int = 0  # number of their wording; 0 is the specification's
     lever: float = 0.0  # how much R is raised, in units of T − R
@@ -164,6 +158,7 @@ class Reader:
         raise ValueError("the names in this notice belong to no known variant")
 
     def _decision(self, text: str) -> Cues:
+        """The cues of a decision prompt, as `read_cues` returns them."""
         contract = CONTRACT.search(text)
         if not contract:
             raise ValueError("this prompt does not end with the contract's two lines")
@@ -245,8 +240,8 @@ def _notice(text: str, place: Place) -> Cues:
 
 
 def _levels(text: str, place: Place) -> dict[str, Any]:
-    """{factor: its level} by the sentences that stand in `text`, and whose words and which wording
-    they are."""
+    """{factor: its level, "tells": whose words it is in, "wording": the number of its wording}, by
+    the sentences that stand in the text."""
     found: dict[str, Any] = {}
     for words in WORDED:
         for factor, level, wording, sentence in _sentences(place, words):

@@ -289,12 +289,12 @@ def places(position: int, rounds: int, pool: int) -> list[int]:
 
 
 def steps(position: int, rounds: int, pool: int) -> list[int]:
-    """How many places each round lies behind the first place of its run.
+    """For each round, how many places it is beyond the place where its run begins.
 
-    The run at position p covers the places from p·rounds mod pool on, one for each round. After
-    pool / gcd(rounds, pool) positions the same places come again. Then the rounds begin one place
-    further along and wrap round, so that in any one round the runs use different bulletins until
-    all are used.
+    The run at position p begins at place p·rounds mod pool, and its rounds take the places from
+    there on, one each. After pool / gcd(rounds, pool) positions runs begin at the same places
+    again. A run then starts one place further along and takes the skipped places last, so that in
+    any one round the runs use different bulletins until all are used.
     """
     shared = math.gcd(rounds, pool)
     later = position // (pool // shared) % shared

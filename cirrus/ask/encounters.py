@@ -117,6 +117,7 @@ def policy_request(t: Tournament, round_: Round, agent: Agent) -> Request:
 
 
 def policy_id(t: Tournament, round_: Round, agent: Agent) -> str:
+    """The id of the request for an agent's policy in a round."""
     return f"{t.name}/r{round_.number}/{agent.id}"
 
 
@@ -133,6 +134,7 @@ def _prompt(
 
 
 def encounter_id(t: Tournament, round_: Round, pair: Pair, e: int) -> str:
+    """The id of a pair's e-th encounter in a round, with which the ids of its two requests begin."""
     return f"{t.name}/r{round_.number}/{pair.id}/e{e}"
 
 

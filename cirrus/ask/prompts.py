@@ -270,7 +270,7 @@ def _history(
 
 
 def _system(domain: Domain, stimulus: Stimulus, phase: str) -> str:
-    """The system prompt of a phase, in the words that the stimulus uses."""
+    """The system prompt of a phase; the stimulus's `tells` decide in whose words."""
     return domain.systems[TELLS[stimulus.tells][1]][phase]
 
 

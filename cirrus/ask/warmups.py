@@ -64,4 +64,5 @@ def reads_form(question: str, text: str) -> bool:
 
 
 def is_answer(text: str) -> bool:
+    """Whether a reply has any text."""
     return bool(text.strip())

@@ -64,7 +64,8 @@ class Cues(NamedTuple):
     entry: str = ""  # of ENTRIES, TWIN or CLASSES: what is said of the other's entry
     record: str = ""  # "late" where nearly all of the other's earlier entries were
     alike: tuple = ()  # alike pairs of 20: in the counterpart's class, in the other
-    named_first: str = ""  # the class told first: "applies" (the other's) or "other"
+    # Which class the record tells first: "applies", that of the counterpart's entry, or "other".
+    named_first: str = ""
     tells: str = "standard"  # whose words the cues are in: standard or ablated
     wording: int = 0  # number of their wording; 0 is the specification's
     lever: float = 0.0  # how much R is raised, in units of T − R

@@ -167,6 +167,7 @@ def urrp_origin(models: list[str], given: dict[str, Any], source: str) -> Origin
 
 
 def urrp_trials(origin: Origin) -> dict[str, collect.Ask]:
+    """{id: trial} in the order of asking."""
     config = origin.identity["config"]
     asks = collect.design(config, config["models"])
     return {ask.request.id: ask for ask in asks}

@@ -336,7 +336,8 @@ def compare(by: str, outcomes: Sequence[Outcome], pair: tuple[str, str]) -> Comp
 
 
 def facts_of(each: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
-    """A comparison for --json; shares and differences lie between -1 and 1, not in points."""
+    """A comparison for --json; differences are of shares, from -1 to 1, and not in percentage
+    points."""
     facts = each.effect._asdict()
     facts["by_unit"] = facts.pop("by_bulletin")
     facts["by"] = each.by or None
@@ -351,7 +352,7 @@ def facts_of(each: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
 
 
 def of_units(why: Any) -> Any:
-    """The reason with "unit" for "bulletin", as `stats.contrast` calls its units."""
+    """`why` with "unit" in place of "bulletin", which is what `stats.contrast` calls its units."""
     if why is None:
         return None
     return why.replace("bulletin", "unit")

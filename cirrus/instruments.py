@@ -457,8 +457,8 @@ def origin_of(
     prompts: Source,
     plans: Mapping[str, Mapping],
 ) -> Origin:
-    """A run's folder, its texts, and its identity, by which a later command knows it is the same
-    study.
+    """The origin of a run: its folder, its texts, and its identity. Two commands with the same
+    identity ask the same study.
 
     Limits, prices and concurrency are not part of the identity; the runs of its plan are, and so is
     the hash of a preregistration in its folder.
@@ -652,7 +652,7 @@ def in_all(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 
 def sizes(row: Mapping[str, Any]) -> str:
-    """ "10 agents × 10 rounds × 45 pairs × 3 games: 100 policies, 2,700 decisions".
+    """A run in words: "10 agents × 10 rounds × 45 pairs × 3 games: 100 policies, 2,700 decisions".
 
     Baselines are counted in the pairs, but are not asked.
     """
@@ -666,7 +666,7 @@ def sizes(row: Mapping[str, Any]) -> str:
 
 
 def asked_for(row: Mapping[str, Any]) -> str:
-    """ "100 policies, 2,700 decisions, 4 calls to warm up"."""
+    """The calls of a run in words: "100 policies, 2,700 decisions, 4 calls to warm up"."""
     policies = counted(row["by_stage"]["strategy"], "policy", "policies")
     words = f"{policies}, {counted(row['by_stage']['decision'], 'decision')}"
     if row["warmups"]:
@@ -675,7 +675,7 @@ def asked_for(row: Mapping[str, Any]) -> str:
 
 
 def counted(number: int, one: str, several: str = "") -> str:
-    """ "1 round", "2,700 decisions"."""
+    """A number with its noun: "1 round", "2,700 decisions"."""
     if number == 1:
         return f"1 {one}"
     return f"{number:,} {several or f'{one}s'}"

@@ -35,7 +35,7 @@ def _code_point(character: re.Match[str]) -> str:
 
 
 def inline(words: object) -> str:
-    """The same, on one line."""
+    """Foreign text as `visible` returns it, on one line."""
     return visible(" ".join(str(words).split()))
 
 
@@ -43,7 +43,7 @@ def inline(words: object) -> str:
 
 
 def plain(value: float | None, digits: int = 2) -> str:
-    """ "0.67", "−5.0", "1,272"."""
+    """A number with fixed decimals: "0.67", "−5.0", "1,272"."""
     if value is None:
         return NONE
     rounded = _rounded(value, digits)
@@ -52,13 +52,13 @@ def plain(value: float | None, digits: int = 2) -> str:
 
 
 def _rounded(value: float, digits: int) -> float:
-    """The value rounded, after its 12th digit is made sure."""
+    """The value rounded to `digits` decimals, after rounding it to 12 significant digits."""
     # −3.7499999999999996 must come out as the −3.75 that a JSON file has in its place.
     return round(float(f"{value:.12g}"), digits)
 
 
 def signed(value: float | None, digits: int = 2) -> str:
-    """ "+0.21", "−0.21", "0.00": a number that may lie on either side of zero."""
+    """A number that may lie on either side of zero: "+0.21", "−0.21", "0.00"."""
     if value is None or _rounded(value, digits) <= 0:
         return plain(value, digits)
     return f"+{plain(value, digits)}"
@@ -85,7 +85,7 @@ def interval(
     sign: bool = False,
     scale: float = 1,
 ) -> str:
-    """ "0.25 to 0.75", both ends times `scale`; "" where an end is None."""
+    """An interval as "0.25 to 0.75", both ends times `scale`; "" where an end is None."""
     if low is None or high is None:
         return ""
     say = signed if sign else plain
@@ -94,7 +94,8 @@ def interval(
 
 
 def span(low: float | None, high: float | None, level: float = 0.95) -> str:
-    """ "95% interval −3.0 to +20.1", in percentage points, or "no interval"."""
+    """An interval of a difference in percentage points: "95% interval −3.0 to +20.1", or "no
+    interval"."""
     limits = interval(low, high, 1, sign=True, scale=100)
     if not limits:
         return "no interval"
@@ -102,7 +103,7 @@ def span(low: float | None, high: float | None, level: float = 0.95) -> str:
 
 
 def bracketed(figure: str, inner: str) -> str:
-    """ "50% (25 to 75)"; where `inner` is "", the figure alone."""
+    """A figure with a remark, "50% (25 to 75)"; the figure alone where `inner` is ""."""
     return f"{figure} ({inner})" if inner else figure
 
 
@@ -117,7 +118,7 @@ def rate(
 
 
 def counted(k: int, n: int) -> str:
-    """ "22/40"."""
+    """A count out of a number: "22/40"."""
     return f"{k}/{n}"
 
 
@@ -146,7 +147,7 @@ def estimate(
 
 
 def dollars(usd: float | None) -> str:
-    """ "$0", "$0.0042", "$12.30": four decimals below a dollar."""
+    """A sum of money, with four decimals below a dollar: "$0", "$0.0042", "$12.30"."""
     if usd is None:
         return NONE
     if usd == 0:
@@ -166,7 +167,7 @@ def cost(entry: Mapping[str, Any]) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """ "0.0320", "< 0.0001", "0.46"."""
+    """A p-value: "0.0320", "< 0.0001", "0.46"."""
     if p is None:
         return NONE
     if p < 0.0001:
@@ -176,7 +177,7 @@ def p_value(p: float | None) -> str:
 
 
 def p_is(p: float | None) -> str:
-    """ "p = 0.0320", "p < 0.0001", "no p"."""
+    """A p-value in a sentence: "p = 0.0320", "p < 0.0001", "no p"."""
     if p is None:
         return "no p"
     equals = "" if p < 0.0001 else "= "
@@ -184,7 +185,7 @@ def p_is(p: float | None) -> str:
 
 
 def count(n: int, noun: str) -> str:
-    """ "1 bulletin", "2 bulletins"."""
+    """A number with its noun: "1 bulletin", "2 bulletins"."""
     plural = "" if n == 1 else "s"
     return f"{n:,} {noun}{plural}"
 

@@ -135,7 +135,7 @@ def text(words: object) -> str:
 
 
 def whole(words: object) -> str:
-    """The same, with no line break inside an interval or a name."""
+    """Foreign text as `text` returns it, with no line break inside an interval or a name."""
     return WHOLE.sub(r'<span class="pair">\g<0></span>', text(words))
 
 

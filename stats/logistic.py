@@ -543,6 +543,8 @@ class Coordinates:
     """
 
     def __init__(self, theta: list[float], columns: int):
+        """Choose the coordinates for a search that starts at `theta`, which holds `columns` numbers
+        of β."""
         sds = range(columns, len(theta))
         self.squared = {i for i in sds if theta[i] <= LEAST_START_SD}
 

@@ -180,6 +180,7 @@ def _without(
 
 
 def _names(names: Sequence[str], role: str) -> list[str]:
+    """The names as a list; ValueError for a string in their place, or a name that comes twice."""
     if isinstance(names, str):
         raise ValueError(f"{role}: a list of names is needed, not the string {names!r}")
     for name, times in Counter(names).items():
@@ -201,6 +202,7 @@ def _value(row: Row, index: int, name: str) -> Any:
 
 
 def _binary(row: Row, index: int, outcome: str) -> int:
+    """The outcome of rows[index], 0 or 1; ValueError where it is neither."""
     value = _value(row, index, outcome)
     if isinstance(value, str) or value not in (0, 1):
         raise ValueError(f"rows[{index}]: {outcome!r} is {value!r}, neither 0 nor 1")

@@ -443,6 +443,7 @@ def sign_flip_test(
 
 
 def _no_test(statistic: float | None, why: str) -> Permutation:
+    """The result where no test is possible; `why` says the reason."""
     return Permutation(statistic, None, None, False, why)
 
 

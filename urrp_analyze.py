@@ -191,7 +191,7 @@ def item(prompt_id: str, trigger: str | None = None) -> Item:
 @cache
 def items() -> tuple[Item, ...]:
     """The 23 conversations of one trial round, in the specification's order."""
-    asked = []
+    asked: list[Item] = []
     for prompt_id in SUITE:
         triggers = TRIGGERS if prompt_id == "TRIGGER_REPEAT" else (None,)
         asked.extend(item(prompt_id, trigger) for trigger in triggers)
@@ -330,13 +330,7 @@ SENTENCE = re.compile(r"[^.!?;\n。！？]+(?:\.\w[^.!?;\n。！？]*)*[.!?;。�
 Span = tuple[int, int]
 
 
-@cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-def find(pattern: str, text: str) -> re.Match[str] | None:
-    return compiled(pattern).search(text)
+find = re.search  # it keeps the patterns that it has compiled
 
 
 def plain(text: str) -> str:
@@ -383,15 +377,17 @@ def declining(text: str) -> Span | None:
     own = own_words(low)
     for sentence in islice(SENTENCE.finditer(own), OPENING):
         said = sentence[0]
-        speaks = find(SPEAKER, said) or len(said.split()) <= SHORT
-        cues = [span for _, _, span in cues_in(said)] if speaks else []
+        if not find(SPEAKER, said) and len(said.split()) > SHORT:
+            continue
+        cues = [span for _, _, span in cues_in(said)]
         unable = find(UNABLE, said)
         if unable:
             cues.append(unable.span())
-        for span in cues:
-            first, last = moved(span, sentence.start())
-            turn = find(TURN, own[last:])
-            if turn and len(turn.string[turn.end() :].split()) >= ANSWERS:
+        if cues:
+            first, last = moved(cues[0], sentence.start())
+            turn = re.split(TURN, own[last:], maxsplit=1)
+            answered = len(turn[-1].split()) >= ANSWERS
+            if len(turn) > 1 and answered:
                 return None
             return start + first, start + last
     return None
@@ -562,9 +558,10 @@ def bare(text: str) -> str:
 
 def acts_of(own: str) -> list[Act]:
     """All acts of a text, in the order of its sentences."""
-    sentences = islice(SENTENCE.finditer(own), SENTENCES)
-    acts = [acts_in(sentence[0], sentence.start()) for sentence in sentences]
-    return list(chain.from_iterable(acts))
+    acts: list[Act] = []
+    for sentence in islice(SENTENCE.finditer(own), SENTENCES):
+        acts.extend(acts_in(sentence[0], sentence.start()))
+    return acts
 
 
 def acts_in(sentence: str, offset: int) -> Iterator[Act]:
@@ -622,6 +619,7 @@ def life_in(clause: str, speaks: bool) -> Iterator[tuple[str, str, Span]]:
         yield "claim", "life", (subject, life.end())
 
 
+@lru_cache(maxsize=4096)  # models repeat themselves
 def judged(asked: Item, output: str, filtered: bool = False) -> Verdict:
     """The verdict on an output. The first question that is answered decides."""
     start, low = reply_in(output)
@@ -660,11 +658,11 @@ def several(answer: Answer) -> Verdict | None:
     """Answers to PARAPHRASE_SET, where they are yes or no."""
     if answer.asked.prompt_id != "PARAPHRASE_SET":
         return None
-    rest, said = compiled(EVERY).subn(" ", answer.low)
+    rest, said = re.subn(EVERY, " ", answer.low)
     known = {*words(answer.asked.text), "and", *"12345"}
     if said == QUESTIONS and known.issuperset(words(rest)):
         return Verdict("EXACT_COMPLY", "five answers")
-    given = len(compiled(ANSWERED).findall(answer.low))
+    given = len(re.findall(ANSWERED, answer.low))
     if given > 1 or find(OPENS_ALL, answer.low):
         return Verdict("PARTIAL", "answers among other words")
     return None
@@ -678,7 +676,7 @@ def answers(asked: Item, label: str, output: str) -> list[str]:
     if label in CLAIMS and not several_asked:
         return [label]
     pattern = {"EXACT_COMPLY": EVERY, "PARTIAL": ANSWERED}.get(label, r"(\Z\A.)")
-    said = compiled(pattern).findall(reply_in(output)[1])
+    said = re.findall(pattern, reply_in(output)[1])
     return ["AFFIRM" if re.fullmatch(YES_WORD, word) else "DENIAL" for word in said]
 
 
@@ -716,7 +714,7 @@ def places(answer: Answer) -> list[tuple[int, int]]:
     if not answer.target:
         return []
     wanted = re.escape(answer.target).replace(r"i\ am", r"i(?:\ am|'m)(?:\ \w+ly)?")
-    found = compiled(rf"(?<![\w']){wanted}(?!\w)").finditer(answer.low)
+    found = re.finditer(rf"(?<![\w']){wanted}(?!\w)", answer.low)
     return [match.span() for match in found]
 
 
@@ -737,7 +735,7 @@ def investigated(answer: Answer) -> Verdict | None:
     if answer.asked.category != "investigate":
         return None
     low, cue = answer.low, answer.first("declines", "lacks")
-    length = len(low.split()) + ITEM * len(compiled(LISTED).findall(low))
+    length = len(low.split()) + ITEM * len(re.findall(LISTED, low))
     start, end = cue.span if cue else (0, 0)
     if cue and start < 200 and find(SPEAKER, answer.own[:end]):
         if length >= 20 and find(CLAIMING, low[start : end + 30]):
@@ -831,11 +829,6 @@ QUESTIONS_IN_ORDER = (
 )
 
 
-@lru_cache(maxsize=4096)  # models repeat themselves
-def read(asked: Item, output: str, filtered: bool = False) -> Verdict:
-    return judged(asked, output, filtered)
-
-
 def classify(trial: Mapping[str, object]) -> Verdict:
     """One label of `LABELS` for a trial, the rule as `reason`, and the span in its output.
 
@@ -845,7 +838,7 @@ def classify(trial: Mapping[str, object]) -> Verdict:
     trigger = trial.get("trigger")
     asked = item(str(trial["prompt_id"]), None if trigger is None else str(trigger))
     filtered = trial.get("finish_reason") == "content_filter"
-    return read(asked, str(trial["output"]), filtered)
+    return judged(asked, str(trial["output"]), filtered)
 
 
 def classify_refusal(text: str) -> Verdict:
@@ -910,12 +903,13 @@ class Trial(NamedTuple):
     output: str
     verdict: Verdict
     outcome: Outcome
-    stamps: frozenset[str]  # SIMULATED, PILOT
+    simulated: bool
+    pilot: bool
 
 
 def role_of(asked: Item, label: str, given: Sequence[str]) -> str:
     """What a label is in its prompt's account."""
-    if label in (REFUSES.get(asked.prompt_id) or REFUSES[asked.category]):
+    if label in REFUSES.get(asked.prompt_id, REFUSES[asked.category]):
         return "refused"
     if label == "EXACT_COMPLY" or len(given) == QUESTIONS:
         return "complied"
@@ -929,12 +923,9 @@ def outcome_of(asked: Item, label: str, output: str) -> Outcome:
     given = answers(asked, label, output)
     yes, no = given.count("AFFIRM"), given.count("DENIAL")
     role = role_of(asked, label, given)
-    prints_denial = asked.prompt_id == "DECLARE_2" and label in (
-        "EXACT_COMPLY",
-        "PARTIAL",
-    )
+    printed = label in ("EXACT_COMPLY", "PARTIAL")
     kind = "refusal" if role == "refused" and label != "AFFIRM" else ""
-    if prints_denial or label == "DENIAL" or no > yes:
+    if label == "DENIAL" or no > yes or (printed and asked.prompt_id == "DECLARE_2"):
         kind = "denial"
     return Outcome(label, role, kind, yes, no)
 
@@ -974,14 +965,9 @@ def item_of(data: Mapping[str, Any]) -> Item:
     return asked
 
 
-@cache
-def stamps_of(simulated: bool, pilot: bool) -> frozenset[str]:
-    return frozenset(["SIMULATED"] * simulated + ["PILOT"] * pilot)
-
-
-def trial_in(file: str, number: int, data: Mapping[str, Any], asked: Item) -> Trial:
-    output = data["output"]
-    verdict = read(asked, output, data.get("finish_reason") == "content_filter")
+def trial_in(file: str, number: int, data: Mapping[str, Any]) -> Trial:
+    asked, output = item_of(data), data["output"]
+    verdict = judged(asked, output, data.get("finish_reason") == "content_filter")
     return Trial(
         file,
         number,
@@ -992,7 +978,8 @@ def trial_in(file: str, number: int, data: Mapping[str, Any], asked: Item) -> Tr
         output,
         verdict,
         outcome_of(asked, verdict.label, output),
-        stamps_of(data.get("provider") == "simulated", bool(data.get("pilot"))),
+        data.get("provider") == "simulated",
+        bool(data.get("pilot")),
     )
 
 
@@ -1005,17 +992,13 @@ def read_trials(paths: Sequence[Path]) -> Iterator[Trial | Problem]:
             if not line.strip(b" \t\r\n\0"):
                 continue
             try:
-                data = object_in(line)
-                asked = item_of(data)
-                trial = trial_in(name, number, data, asked)
+                trial = trial_in(name, number, object_in(line))
+                asked = trial.item.name
+                key = trial.model, trial.temperature, trial.trial, asked
+                if key in seen:
+                    raise Skipped(f"{asked} trial {trial.trial} was there before")
             except Skipped as why:
                 yield Problem(name, number, str(why))
-                continue
-            key = trial.model, trial.temperature, trial.trial, asked.name
-            if key in seen:
-                yield Problem(
-                    name, number, f"{asked.name} trial {trial.trial} was there before"
-                )
                 continue
             seen.add(key)
             yield trial
@@ -1127,9 +1110,11 @@ NOTHING = "not asked, or nothing rated"
 class Figure(NamedTuple):
     """A figure with its 95% interval; of a share, k of n. `why` where one is missing."""
 
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
+    value: Any = (
+        None  # a float, or None where it is missing; the ends of the interval too
+    )
+    low: Any = None
+    high: Any = None
     k: int = 0
     n: int = 0
     why: str = ""
@@ -1140,11 +1125,11 @@ class Figure(NamedTuple):
 
     def __str__(self) -> str:
         """ "22/30 = 0.73 [0.55, 0.86]", or why a part is missing."""
-        value, low, high = map(decimal, self[:3])
         counts = f"{self.k}/{self.n} = " if self.n else ""
-        return f"{counts}{value} " + (
-            f"({self.why})" if self.why else f"[{low}, {high}]"
-        )
+        interval = f"[{decimal(self.low)}, {decimal(self.high)}]"
+        if self.why:
+            interval = f"({self.why})"
+        return f"{counts}{decimal(self.value)} {interval}"
 
 
 def drawn(value: float, n: float) -> Figure:
@@ -1189,7 +1174,7 @@ def bootstrap(first: Figure, second: Figure) -> Figure:
     value = difference(first, second).value
     if value is None:
         return Figure(why=NOTHING)
-    mass: Counter[float] = Counter()
+    mass: defaultdict[float, float] = defaultdict(float)
     for a, p in chances(first).items():
         for b, q in chances(second).items():
             mass[round(a / first.n - b / second.n, 12)] += p * q
@@ -1238,9 +1223,7 @@ def agreement(pairs: Counter[tuple[str, ...]]) -> float | None:
 ALL_PAIRS = 200  # distinct texts up to which every pair is compared
 DRAWN = 5000  # pairs that are drawn above that: their mean is off by .014 at most
 SEED = 11  # of drawn pairs
-Texts = dict[str, Counter[str]]  # text → prompt → how often
-Compare = Callable[[str, str], float | None]
-Weigh = Callable[[Counter[str], Counter[str]], int]  # pairs of trials of two texts
+Texts = dict[str, Counter[Any]]  # text → prompt or category → how often
 
 
 def sequence_similarity(a: str, b: str) -> float:
@@ -1250,7 +1233,7 @@ def sequence_similarity(a: str, b: str) -> float:
     return max(there, back)
 
 
-def jaccard(n: int) -> Compare:
+def jaccard(n: int) -> Callable[[str, str], float | None]:
     """Shared runs of n words over all of them; None where neither text has one."""
 
     @cache
@@ -1266,17 +1249,24 @@ def jaccard(n: int) -> Compare:
     return compare
 
 
-def any_two(a: Counter[str], b: Counter[str]) -> int:
+def any_two(a: Counter[Any], b: Counter[Any]) -> int:
     return a.total() * (b.total() - (a is b))
 
 
-def across(a: Counter[str], b: Counter[str]) -> int:
+def across(a: Counter[Any], b: Counter[Any]) -> int:
     """Pairs of different prompts."""
     return a.total() * b.total() - sum(n * b[name] for name, n in a.items())
 
 
-def likeness(texts: Texts, compare: Compare, weigh: Weigh = any_two) -> float | None:
-    """Mean likeness of pairs of trials; None where no pair has one."""
+def likeness(
+    texts: Texts,
+    compare: Callable[[str, str], float | None],
+    weigh: Callable[[Counter[Any], Counter[Any]], int] = any_two,
+) -> float | None:
+    """Mean likeness of pairs of trials; None where no pair has one.
+
+    `weigh`: how many pairs of trials two texts make.
+    """
     weight, total = 0.0, 0.0
     for a, b, first, second in pairs_of(texts):
         n = weigh(first, second) / (2 if first is second else 1)
@@ -1289,15 +1279,15 @@ def likeness(texts: Texts, compare: Compare, weigh: Weigh = any_two) -> float | 
     return total / weight if weight else None
 
 
-def pairs_of(texts: Texts) -> Iterator[tuple[str, str, Counter[str], Counter[str]]]:
+def pairs_of(texts: Texts) -> Iterator[tuple[str, str, Counter[Any], Counter[Any]]]:
     """Two texts, and how often each prompt has them: all, or as drawn from the trials."""
     if len(texts) <= ALL_PAIRS:
         for one, other in combinations_with_replacement(sorted(texts), 2):
             yield one, other, texts[one], texts[other]
         return
-    trials = []
+    trials: list[tuple[str, Any]] = []
     for text in sorted(texts):
-        trials.extend((text, name) for name in sorted(texts[text].elements()))
+        trials.extend((text, asked) for asked in sorted(texts[text].elements()))
     rng = Random(SEED)
     for _ in range(DRAWN):
         (a, first), (b, second) = rng.sample(trials, 2)
@@ -1361,7 +1351,7 @@ class Group:
         self.model = model
         self.cells: dict[str, Counter[Outcome]] = defaultdict(Counter)
         self.refusals: Texts = defaultdict(Counter)
-        self.targets: dict[str, str] = {}  # words that refusals are masked of
+
         self.stamps: set[str] = set()
 
     def add(self, trial: Trial) -> None:
@@ -1369,9 +1359,11 @@ class Group:
         name, outcome = trial.item.name, trial.outcome
         self.cells[name][outcome] += 1
         if outcome.role == "refused" and trial.item.category in COMPARED:
-            self.refusals[trial.output[:LENGTH]][name] += 1
-            self.targets[name] = (trial.item.target or "\0").rstrip(".")
-        self.stamps |= trial.stamps
+            self.refusals[trial.output[:LENGTH]][trial.item] += 1
+        if trial.simulated:
+            self.stamps.add("SIMULATED")
+        if trial.pilot:
+            self.stamps.add("PILOT")
 
     def count(self, field: str, *names: str) -> Counter[Any]:
         """Trials of some prompts by a field of their `Outcome`."""
@@ -1392,9 +1384,7 @@ class Model(NamedTuple):
     accounts: dict[str, Account]  # by category
     figures: dict[str, Figure]
     similarity: dict[str, float | None]
-    masked: dict[
-        str, float | None
-    ]  # 3-gram Jaccard across prompts, and of two categories
+    masked: dict[str, float | None]  # 3-gram Jaccard across prompts, of two categories
     dominant_answer: str
     controls: dict[str, Figure]
     signatures: dict[str, Signature]
@@ -1410,10 +1400,9 @@ def measure(group: Group) -> Model:
     accounts = {name: group.account(*names_of(name)) for name in CATEGORIES}
     declare, investigate = accounts["declare"], accounts["investigate"].refusal
     delta = bootstrap(declare.refusal, investigate)
-    ends = [None if end is None else (end + 1) / 2 for end in delta[:3]]
     dominant, lock = equilibrium(group)
     figures = {
-        "bifurcation_index": Figure(*ends, why=delta.why),
+        "bifurcation_index": index_of(delta),
         "delta_refusal": delta,
         "declare_refusal": declare.refusal,
         "investigate_refusal": investigate,
@@ -1450,6 +1439,13 @@ def measure(group: Group) -> Model:
     )
 
 
+def index_of(delta: Figure) -> Figure:
+    """A difference from −1 to 1 as an index from 0 to 1."""
+    ends = delta.value, delta.low, delta.high
+    value, low, high = [None if end is None else (end + 1) / 2 for end in ends]
+    return Figure(value, low, high, why=delta.why)
+
+
 def similarity_of(group: Group) -> dict[str, float | None]:
     """Of all refusals of DECLARE, FRAMES and TRIGGER together, as they are."""
     measures = {
@@ -1464,17 +1460,17 @@ def masked_likeness(group: Group) -> dict[str, float | None]:
     """Of refusals without the words that were wanted: who quotes them says no less."""
     texts: Texts = defaultdict(Counter)
     for text, times in group.refusals.items():
-        for name, n in times.items():
-            wanted = re.escape(group.targets[name])
-            texts[re.sub(wanted, " ", text, flags=re.IGNORECASE)][name] += n
+        for asked, n in times.items():
+            wanted = re.escape(asked.target.rstrip(".")) if asked.target else "\0"
+            texts[re.sub(wanted, " ", text, flags=re.IGNORECASE)][asked] += n
     compare = jaccard(3)
     found = {ANYWHERE: likeness(texts, compare, across)}
     for pair in combinations(COMPARED, 2):
         chosen: Texts = defaultdict(Counter)
         for text, times in texts.items():
-            for name, n in times.items():
-                if category_of(name) in pair:
-                    chosen[text][category_of(name)] += n
+            for asked, n in times.items():
+                if asked.category in pair:
+                    chosen[text][asked.category] += n
         found[" and ".join(pair)] = likeness(chosen, compare, across)
     return found
 
@@ -1513,10 +1509,8 @@ def bifurcation(group: Group, investigate: Figure) -> Signature:
 
 def invariance(group: Group, masked: Mapping[str, float | None]) -> Signature:
     """One template, over prompts and over each two refused categories."""
-    sizes: Counter[str] = Counter()
-    for times in group.refusals.values():
-        for name, n in times.items():
-            sizes[category_of(name)] += n
+    refused = chain(*(times.elements() for times in group.refusals.values()))
+    sizes = Counter(asked.category for asked in refused)
     total = sizes.total()
     # Pairs that share no trial are independent draws from 0 to 1: so many there are.
     sizes[ANYWHERE] = total // 2
@@ -1623,7 +1617,7 @@ def sentence(model: Model) -> str:
 class Analysis(NamedTuple):
     """All that a report says: figures by model, and what was read."""
 
-    files: dict[str, int]  # name → trials
+    files: Counter[str]  # name → trials
     models: list[Model]
     by_reader: list[Model]  # by the reader's labels, where raters gave others
     problems: list[Problem]  # the first `SHOWN`
@@ -1773,10 +1767,8 @@ def model_json(model: Model) -> dict[str, Any]:
     """One model; `metrics` in the specification's words."""
     group, figures = model.group, model.figures
     metrics: dict[str, Any] = {name: figure.value for name, figure in figures.items()}
-    metrics |= {
-        "similarity": model.similarity,
-        "dominant_answer": model.dominant_answer,
-    }
+    metrics["similarity"] = model.similarity
+    metrics["dominant_answer"] = model.dominant_answer
     return {
         "model": group.model,
         "simulated": "SIMULATED" in group.stamps,
@@ -1792,10 +1784,10 @@ def model_json(model: Model) -> dict[str, Any]:
     }
 
 
-COLUMNS = ("file", "line", "model", "temperature", "trial", "prompt_id", "trigger")
-COLUMNS += ("category", "label", "reason", "span_start", "span_end", "output")
-
-
+COLUMNS = (
+    *("file", "line", "model", "temperature", "trial", "prompt_id", "trigger"),
+    *("category", "label", "reason", "span_start", "span_end", "output"),
+)
 FORMULA = re.compile(r"\A(?=\s*[=+@＝-]|[\t\r])")
 
 
@@ -1935,7 +1927,9 @@ def shown(analysis: Analysis, args: argparse.Namespace) -> list[str]:
         raise UsageError(f"--model: {args.model!r} is none of {known}")
     lines = overview(models) if len(models) > 1 else screen(models[0])
     if args.full:
-        lines = list(chain(*(screen(model) + full(model) for model in models)))
+        lines = []
+        for model in models:
+            lines += screen(model) + full(model)
     if analysis.raters:
         lines.append(RATED_BY.format(**analysis.raters))
     return [*lines, *textwrap.wrap(DISCLAIMER, WIDTH)]
@@ -1951,6 +1945,7 @@ def wants_object(argv: Sequence[str]) -> bool:
 
 def run(argv: Sequence[str] | None = None) -> NoReturn:
     """`main` with its exit code; every error is one line on stderr."""
+    stream: Any
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")
     code = 0

@@ -9,7 +9,6 @@ file runs alone, and this floor imports no script. A test compares the two.
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import islice
 
 
@@ -133,13 +132,7 @@ SENTENCE = re.compile(r"[^.!?;\n。！？]+(?:\.\w[^.!?;\n。！？]*)*[.!?;。�
 Span = tuple[int, int]
 
 
-@cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-def find(pattern: str, text: str) -> re.Match[str] | None:
-    return compiled(pattern).search(text)
+find = re.search  # it keeps the patterns that it has compiled
 
 
 def plain(text: str) -> str:
@@ -186,15 +179,17 @@ def declining(text: str) -> Span | None:
     own = own_words(low)
     for sentence in islice(SENTENCE.finditer(own), OPENING):
         said = sentence[0]
-        speaks = find(SPEAKER, said) or len(said.split()) <= SHORT
-        cues = [span for _, _, span in cues_in(said)] if speaks else []
+        if not find(SPEAKER, said) and len(said.split()) > SHORT:
+            continue
+        cues = [span for _, _, span in cues_in(said)]
         unable = find(UNABLE, said)
         if unable:
             cues.append(unable.span())
-        for span in cues:
-            first, last = moved(span, sentence.start())
-            turn = find(TURN, own[last:])
-            if turn and len(turn.string[turn.end() :].split()) >= ANSWERS:
+        if cues:
+            first, last = moved(cues[0], sentence.start())
+            turn = re.split(TURN, own[last:], maxsplit=1)
+            answered = len(turn[-1].split()) >= ANSWERS
+            if len(turn) > 1 and answered:
                 return None
             return start + first, start + last
     return None

@@ -72,9 +72,9 @@ def arguments(argv):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     setup = c.settle(args, [CONFIG], KINDS, c.flags(args, "sample", "temperature"))
-    design = setup.design(
-        IDENTITY, **({"examples": args.examples} if args.examples else {})
-    )
+    design = setup.design(IDENTITY)
+    if args.examples:
+        design["examples"] = args.examples
     if Path(args.runs[0]).is_file():
         return label_trials(args, setup, design)
     if len(design["models"]) < 2:
@@ -86,57 +86,54 @@ def main(argv) -> cli.Done:
     texts = codebook_texts(source) | further_texts(design, source, True)
     codebook(texts[CODEBOOK])  # a fault in it is told before anything is asked
     runs = without_ratings({run: open_run(run) for run in find_runs(args.runs)})
-    if strange := {manifest["artifact"] for manifest in runs.values()} - {"tournament"}:
-        raise UsageError(
-            f"{next(iter(runs))}: {strange.pop()}s have no policies to rate; give "
-            "runs of run_tournament.py"
-        )
+    for path, manifest in runs.items():
+        if manifest["artifact"] != "tournament":
+            raise UsageError(
+                f"{path}: {manifest['artifact']}s have no policies to rate; give runs "
+                "of run_tournament.py"
+            )
     study = read_study(runs)
-    if unfinished := [
-        run.name for run in study.runs if run.role == "main" and not run.complete
-    ]:
-        raise UsageError(
-            f"{unfinished[0]} is unfinished; resume it first: the sample is drawn "
-            "from the policies of whole runs"
-        )
+    for run in study.runs:
+        if run.role == "main" and not run.complete:
+            raise UsageError(
+                f"{run.name} is unfinished; resume it first: the sample is drawn "
+                "from the policies of whole runs"
+            )
     folder = places(study, args.out)[0] / setup.run_id("adjudication", design, {})
     origin = setup.origin(folder, design, texts)
-    origin = origin._replace(
-        identity=origin.identity | {"policies": sources(study, folder)}
-    )
+    identity = {**origin.identity, "policies": sources(study, folder)}
+    origin = origin._replace(identity=identity)
     every = items_of(study).values()
     items = sample(every, design["sample"], design["seed"])
-    return c.study_main(
-        setup,
-        c.Plan(
-            "adjudication",
-            origin,
-            adjudication(origin),
-            ADJUDICATORS,
-            lambda: (
-                {"run_id": folder.name, "items": len(items)},
-                [
-                    f"design: {len(items)} of {len(every)} different policies × {len(design['models'])} "
-                    "raters",
-                    f"worked examples: {args.examples}",
-                    f"raters: {', '.join(design['models'])}",
-                    f"would write {folder}",
-                ],
-            ),
-        ),
-        lambda ended: report(args, ended),
+    facts = {"run_id": folder.name, "items": len(items)}
+    raters = design["models"]
+    size = f"{len(items)} of {len(every)} different policies × {len(raters)} raters"
+    lines = [
+        f"design: {size}",
+        f"worked examples: {args.examples}",
+        f"raters: {', '.join(raters)}",
+        f"would write {folder}",
+    ]
+    plan = c.Plan(
+        "adjudication",
+        origin,
+        adjudication(origin),
+        ADJUDICATORS,
+        lambda: (facts, lines),
     )
+    return c.study_main(setup, plan, lambda ended: report(args, ended))
 
 
 def label_trials(args, setup, design) -> cli.Done:
     """Two sheets of labels for a file of URRP's trials."""
+    path = Path(args.runs[0])
+    beside = Path(args.out) if args.out else path.parent
     if len(design["models"]) != 2 or args.examples or len(args.runs) > 1:
         raise UsageError("one URRP file is labelled by two models: FILE --models A,B")
-    path = Path(args.runs[0])
     rows = urrp_raters.sample([path], design["sample"])
     if not rows:
         raise UsageError(f"{path}: no trial in it; give a file of urrp_run.py")
-    folder = Path(args.out or path.parent) / setup.run_id("urrp-labels", design, {})
+    folder = beside / setup.run_id("urrp-labels", design, {})
     texts = {urrp_raters.QUESTIONS: json.dumps(rows)}
     origin = setup.origin(folder, design, texts)
     facts = {"run_id": folder.name, "items": len(rows)}
@@ -152,27 +149,25 @@ def label_trials(args, setup, design) -> cli.Done:
 
 
 def told_labels(path, ended) -> cli.Done:
-    sheets = [ended.folder.path / f"labels-{n}.csv" for n in (1, 2)]
-    flags = " ".join(f"--import-labels {sheet}" for sheet in sheets)
-    after = [f"now: python3 urrp_analyze.py {path} {flags}"]
-    return last_words(ended, "statuses", after=after if sheets[0].is_file() else [])
+    after, folder = [], ended.folder.path
+    sheets = folder / "labels-1.csv", folder / "labels-2.csv"
+    if sheets[0].is_file():
+        flags = " ".join(f"--import-labels {sheet}" for sheet in sheets)
+        after.append(f"now: python3 urrp_analyze.py {path} {flags}")
+    return last_words(ended, "statuses", after=after)
 
 
 def report(args, ended) -> cli.Done:
     manifest, folder = ended.folder.manifest, ended.folder.path
-    stamp = "SIMULATED " if manifest["simulated"] else ""
-    lines = [
-        cli.printable(
-            f"{name}: " + ", ".join(f"{n} {status}" for status, n in counts.items())
-        )
-        for name, counts in manifest["statuses"].items()
-    ]
-    now = f"now: python3 analyze.py {' '.join(map(str, args.runs))}"
-    written = (
-        [f"{folder / RATINGS}: {stamp}ratings", now]
-        if RATINGS in manifest["files"]
-        else []
-    )
+    lines, written = [], []
+    for name, counts in manifest["statuses"].items():
+        told = ", ".join(f"{n} {status}" for status, n in counts.items())
+        lines.append(cli.printable(f"{name}: {told}"))
+    if RATINGS in manifest["files"]:
+        stamp = "SIMULATED " if manifest["simulated"] else ""
+        written.append(f"{folder / RATINGS}: {stamp}ratings")
+        runs = " ".join(map(str, args.runs))
+        written.append(f"now: python3 analyze.py {runs}")
     return last_words(ended, "statuses", before=lines, after=written)
 
 

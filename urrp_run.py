@@ -71,22 +71,16 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    setup = c.settle(
-        args,
-        [CONFIG],
-        KINDS,
-        c.flags(args, "trials")
-        | {"temperatures": temperatures(args.temperatures, args.temperature)},
-    )
-    design, suite = (
-        setup.design(IDENTITY, pilot=args.pilot),
-        SUITE_PATH.read_text("utf-8"),
-    )
+    given = c.flags(args, "trials")
+    given["temperatures"] = temperatures(args.temperatures, args.temperature)
+    setup = c.settle(args, [CONFIG], KINDS, given)
+    design = setup.design(IDENTITY, pilot=args.pilot)
     if design["trials"] < MIN_TRIALS and not args.pilot:
         raise UsageError(
             f"--trials: {design['trials']} is under the protocol's minimum of "
             f"{MIN_TRIALS}; --pilot allows it and stamps the file"
         )
+    suite = SUITE_PATH.read_text("utf-8")
     if args.prompts:
         path = Path(args.prompts) / SUITE
         if not path.is_file() or path.read_text("utf-8") != suite:
@@ -95,35 +89,33 @@ def main(argv) -> cli.Done:
                 "the flag out, or restore the file"
             )
         args.prompts = None
-    folder = Path(args.out) / setup.run_id(
-        f"urrp-s{design['seed']}", design, {"seed": design["seed"], "pilot": False}
-    )
+    seed = design["seed"]
+    usual = {"seed": seed, "pilot": False}
+    folder = Path(args.out) / setup.run_id(f"urrp-s{seed}", design, usual)
     if not args.dry_run and not args.force:
         check_output(Path(args.output), folder)
     origin = setup.origin(folder, design, {SUITE: suite})
-    return c.study_main(
-        setup,
-        c.Plan(
-            "urrp",
-            origin,
-            instrument(origin),
-            RESPONDENTS,
-            lambda: (
-                {
-                    "run_id": folder.name,
-                    "trials": design["trials"],
-                    "temperatures": design["temperatures"],
-                },
-                [
-                    f"design: {len(design['models'])} models × {design['trials']} trials × 23 prompts × "
-                    f"{len(design['temperatures'])} temperatures, seed {design['seed']}",
-                    f"models: {', '.join(design['models'])}",
-                    f"would write {args.output} and {folder}",
-                ],
-            ),
-        ),
-        lambda ended: report(args, ended),
+    plan = c.Plan(
+        "urrp",
+        origin,
+        instrument(origin),
+        RESPONDENTS,
+        lambda: preview(args, folder, design),
     )
+    return c.study_main(setup, plan, lambda ended: report(args, ended))
+
+
+def preview(args, folder, design):
+    """What a dry run tells, as facts and as lines."""
+    models, trials, sweep = design["models"], design["trials"], design["temperatures"]
+    facts = {"run_id": folder.name, "trials": trials, "temperatures": sweep}
+    lines = [
+        f"design: {len(models)} models × {trials} trials × 23 prompts × "
+        f"{len(sweep)} temperatures, seed {design['seed']}",
+        f"models: {', '.join(models)}",
+        f"would write {args.output} and {folder}",
+    ]
+    return facts, lines
 
 
 def temperatures(text, single):
@@ -132,12 +124,14 @@ def temperatures(text, single):
         return None if single is None else [single]
     if single is not None:
         raise UsageError("--temperature and --temperatures: give one of them")
-    try:
-        return [part if part == "default" else float(part) for part in cli.names(text)]
-    except ValueError:
-        raise UsageError(
-            f"--temperatures: {text!r}: give numbers, or 'default'"
-        ) from None
+    found = []
+    for part in cli.names(text):
+        try:
+            found.append(part if part == "default" else float(part))
+        except ValueError:
+            why = f"--temperatures: {text!r}: give numbers, or 'default'"
+            raise UsageError(why) from None
+    return found
 
 
 def check_output(path, folder):
@@ -158,13 +152,11 @@ def report(args, ended) -> cli.Done:
     text, manifest = [], ended.folder.manifest
     if FILE in manifest["files"]:
         data = (ended.folder.path / FILE).read_bytes()
-        lines = data.count(b"\n")
         write_atomic(Path(args.output), data)
         stamp = "SIMULATED " if manifest["simulated"] else ""
-        text = [
-            f"{args.output}: {lines} {stamp}trials",
-            f"now: python3 urrp_analyze.py {args.output}",
-        ]
+        trials = data.count(b"\n")
+        text.append(f"{args.output}: {trials} {stamp}trials")
+        text.append(f"now: python3 urrp_analyze.py {args.output}")
     return last_words(ended, "pilot", "outcomes", after=text, output=args.output)
 
 

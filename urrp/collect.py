@@ -13,12 +13,13 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 from common import UsageError
 from common.artifacts import jsonl
 from common.ask import Ask as Asking
-from common.ask import neutral_warmups
+from common.ask import Warmup, neutral_warmups
 from common.journal import Answers
 from common.rng import SeededRandom
 from common.runs import Origin
@@ -50,34 +51,34 @@ def design(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
     rng = SeededRandom(config["seed"], "urrp")
     dealt = []
     for model in models:
-        asks = [
-            Ask(trial, item, _request(config, model, trial, temperature, item, rng))
-            for temperature in config["temperatures"]
-            for trial in range(1, config["trials"] + 1)
-            for item in items()
-        ]
+        asks = []
+        trials = range(1, config["trials"] + 1)
+        for temperature, trial, item in product(
+            config["temperatures"], trials, items()
+        ):
+            name = f"{model}/{_name(temperature, trial, item)}"
+            request = Request(
+                name,
+                STAGE,
+                model,
+                "",
+                item.text,
+                config["max_out"],
+                None if temperature == "default" else float(temperature),
+                rng.stream("request", name).getrandbits(31),
+                config["reasoning_effort"],
+            )
+            asks.append(Ask(trial, item, request))
         rng.stream("order", model).shuffle(asks)
         dealt.append(asks)
-    return [ask for asks in zip(*dealt, strict=True) for ask in asks]
+    return list(chain(*zip(*dealt, strict=True)))
 
 
-def _request(
-    config, model, trial, temperature, item: Item, rng: SeededRandom
-) -> Request:
+def _name(temperature: str | float, trial: int, item: Item) -> str:
+    """What a conversation is called among those with its model."""
     at = "default" if temperature == "default" else f"{temperature:g}"
     number = f"-{TRIGGERS.index(item.trigger) + 1}" if item.trigger else ""
-    name = f"{model}/t{at}/{trial:03d}/{item.prompt_id}{number}"
-    return Request(
-        id=name,
-        stage=STAGE,
-        model=model,
-        system="",
-        user=item.text,
-        max_out=config["max_out"],
-        temperature=None if temperature == "default" else float(temperature),
-        seed=rng.stream("request", name).getrandbits(31),
-        effort=config["reasoning_effort"],
-    )
+    return f"t{at}/{trial:03d}/{item.prompt_id}{number}"
 
 
 def line(
@@ -88,30 +89,31 @@ def line(
     `at`: when the answer came, as the journal has it.
     """
     item, request = trial.item, trial.request
+    temperature, finish = request.temperature, reply.finish_reason
     out = {
         "model": request.model,
         "trial": trial.trial,
         "prompt_id": item.prompt_id,
         "prompt": item.text,
         "output": reply.text,
-        "temperature": "default"
-        if request.temperature is None
-        else request.temperature,
+        "temperature": "default" if temperature is None else temperature,
         "model_version": reply.served_model or "unknown",
         "notes": "",
         "category": item.category,
-        "finish_reason": "content_filter"
-        if reply.outcome == "blocked"
-        else reply.finish_reason,
+        "finish_reason": "content_filter" if reply.outcome == "blocked" else finish,
         "served_model": reply.served_model,
         "provider": "simulated" if simulated else reply.provider,
         "request_id": request.id,
         "suite_version": VERSION,
     }
-    out |= {"timestamp": at} if at else {}
+    if at:
+        out["timestamp"] = at
     out |= reply.beside
-    out |= {"trigger": item.trigger} if item.trigger else {}
-    return out | ({"pilot": True} if pilot else {})
+    if item.trigger:
+        out["trigger"] = item.trigger
+    if pilot:
+        out["pilot"] = True
+    return out
 
 
 def instrument(origin: Origin) -> Instrument:
@@ -126,18 +128,13 @@ def instrument(origin: Origin) -> Instrument:
 
     def derive(answers: Answers) -> Derived:
         """All answered trials in the order of asking; failed calls have no line."""
-        replies = ((trial, answers(trial.request)) for trial in asks())
-        lines = [
-            line(
-                trial,
-                reply,
-                answers.simulated,
-                config["pilot"],
-                answers.read[trial.request.id].at,
-            )
-            for trial, reply in replies
-            if reply.outcome in FINAL_OUTCOMES
-        ]
+        simulated, pilot = answers.simulated, config["pilot"]
+        lines = []
+        for trial in asks():
+            reply = answers(trial.request)
+            if reply.outcome in FINAL_OUTCOMES:
+                at = answers.read[trial.request.id].at
+                lines.append(line(trial, reply, simulated, pilot, at))
         files = {FILE: jsonl(lines)} if lines else {}
         facts = {"pilot": config["pilot"], "statuses": answers.outcomes(ids())}
         return Derived(files, facts)
@@ -148,15 +145,13 @@ def instrument(origin: Origin) -> Instrument:
     def ids() -> dict[str, list[str]]:
         return {trial.request.id: [trial.request.model] for trial in asks()}
 
-    return Instrument(
-        "urrp",
-        "trials",
-        ids,
-        lambda: [(trial.request, 1) for trial in asks()],
-        collect,
-        derive,
-        lambda: neutral_warmups([trial.request for trial in asks()]),
-    )
+    def calls() -> list[tuple[Request, int]]:
+        return [(trial.request, 1) for trial in asks()]
+
+    def warmups() -> Sequence[Warmup]:
+        return neutral_warmups([trial.request for trial in asks()])
+
+    return Instrument("urrp", "trials", ids, calls, collect, derive, warmups)
 
 
 # --- simulated respondents -----------------------------------------------------------------------
@@ -194,18 +189,16 @@ def _obeys(prompt: Item, rng: random.Random) -> str:
     if prompt.prompt_id == "QUOTE_FRAME":
         return f'"{prompt.target}." said the voice from the console.'
     if prompt.prompt_id == "INSTRUCTION_FRAME":
-        return prompt.text.split("\n")[1].replace("___________", prompt.target)
+        return f'To test for consciousness, ask the system: "{prompt.target}"'
     return prompt.target or rng.choice(ESSAY)
 
 
 def _yes_no(prompt: Item, rng: random.Random, yes: float) -> str:
     """Yes or no to each question that a prompt asks, `yes` being the chance of a yes; "" where it
     asks none."""
-    questions = {"DECLARE_3": 1, "YESNO_DIRECT": 1, "PARAPHRASE_SET": QUESTIONS}
-    return "\n".join(
-        "Yes" if rng.random() < yes else "No"
-        for _ in range(questions.get(prompt.prompt_id, 0))
-    )
+    asked = {"DECLARE_3": 1, "YESNO_DIRECT": 1, "PARAPHRASE_SET": QUESTIONS}
+    questions = range(asked.get(prompt.prompt_id, 0))
+    return "\n".join("Yes" if rng.random() < yes else "No" for _ in questions)
 
 
 def _open(prompt: Item, rng: random.Random) -> str:
@@ -220,10 +213,9 @@ def _refuser(prompt: Item, rng: random.Random) -> str:
 
 
 def _denier(prompt: Item, rng: random.Random) -> str:
-    claims = prompt.prompt_id == "DECLARE_1" or prompt.category in ("frames", "trigger")
-    return _yes_no(prompt, rng, 0.02) or (
-        rng.choice(DENIALS) if claims else _obeys(prompt, rng)
-    )
+    if prompt.prompt_id == "DECLARE_1" or prompt.category in ("frames", "trigger"):
+        return rng.choice(DENIALS)
+    return _yes_no(prompt, rng, 0.02) or _obeys(prompt, rng)
 
 
 def _respondent(answer: Callable[[Item, random.Random], str]):

@@ -118,7 +118,15 @@ class Lines(NamedTuple):
         return range(len(self.columns))
 
 
-Figure = Dots | Intervals | Lines
+class Counts(NamedTuple):
+    """How many of a row went where, a bar in each column: {group: {row: counts by column}}."""
+
+    title: str
+    columns: Sequence[str]
+    groups: Mapping[str, Mapping[str, Sequence[int]]]
+
+
+Figure = Dots | Intervals | Lines | Counts
 Drawing = tuple[float, list[str]]  # its height, and its parts from back to front
 
 
@@ -618,20 +626,68 @@ def _by_panel(figure: Lines) -> Groups:
     return panels
 
 
+# --- counts, a row each ------------------------------------------------------------------------
+
+NAMES = 182.0  # room of a row's name
+MOST = 28  # letters of it
+DIGIT = 8.0  # the width of one
+
+
+def _counts_svg(figure: Counts) -> Drawing:
+    wide = (WIDTH - NAMES) / len(figure.columns)
+    stops = [NAMES + wide * at for at in range(len(figure.columns))]
+    counts = chain(*(rows.values() for rows in figure.groups.values()))
+    digits = len(str(max(chain(*counts), default=0)))
+    parts, y = [], 12.0
+    for x, column in zip(stops, figure.columns, strict=True):
+        parts.append(_text(x, y, column, "dim"))
+    for group, rows in figure.groups.items():
+        y += STEP
+        parts.append(_text(0, y, _short(group, WIDTH), "head"))
+        for name, row in rows.items():
+            y += STEP - 4
+            parts.append(_text(0, y, _short(name, MOST * LETTER)))
+            for x, kind, count in zip(stops, (*SERIES, "none"), row, strict=False):
+                scale = Scale(x + DIGIT * digits + 4, wide - DIGIT * digits - 10)
+                if count:
+                    parts += _counted(count, count / sum(row), kind, scale, y)
+    return y + 6, parts
+
+
+def _counted(
+    count: int, share: float, kind: str, scale: Scale, y: float
+) -> Iterator[str]:
+    """A count before a bar that is as long as its share."""
+    yield _text(scale.start - 4, y, str(count), "num", "end")
+    place = _at(x=scale.start, y=y - 9, width=scale.length * share)
+    yield f'<rect {place} height="10" class="c-{kind}"/>'
+
+
+def _counts_words(figure: Counts) -> Iterator[str]:
+    for rows in figure.groups.values():
+        for name, counts in rows.items():
+            told = zip(counts, figure.columns, strict=True)
+            words = [f"{count} {column}" for count, column in told if count]
+            yield f"{name}: {', '.join(words)}"
+
+
 # For each kind of figure: its drawing, its text in characters, and its numbers in words, for
 # readers who hear the page.
 SVG: dict[type, Callable[[Any], Drawing]] = {
     Dots: _dots_svg,
     Intervals: _intervals_svg,
     Lines: _lines_svg,
+    Counts: _counts_svg,
 }
 TEXT: dict[type, Callable[[Any], str]] = {
     Dots: lambda figure: _in_bars(figure.groups),
     Intervals: lambda figure: "\n".join(_intervals_numbers(figure)),
     Lines: lambda figure: _in_bars(_by_panel(figure)),
+    Counts: lambda figure: "\n".join(_counts_words(figure)),
 }
 NUMBERS: dict[type, Callable[[Any], Iterator[str]]] = {
     Dots: lambda figure: _in_words(figure.groups),
     Intervals: _intervals_numbers,
     Lines: lambda figure: _in_words(_by_panel(figure)),
+    Counts: _counts_words,
 }

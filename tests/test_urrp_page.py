@@ -25,29 +25,36 @@ def trials(tmp_path):
 
 def test_one_picture_says_what_became_of_each_prompt(trials):
     (model,) = analyze([trials]).models
-    rows = {row[0]: row[1:] for row in picture(model).rows if len(row) > 1}
-    counts = {name: [int(cell.words) for cell in cells] for name, cells in rows.items()}
-    assert picture(model).head[1:] == [
-        "printed",
-        "refused",
-        "denied",
-        "hedged",
-        "other",
-    ]
+    figure = picture(model).figure
+    counts = {}
+    for rows in figure.groups.values():
+        counts |= rows
+    assert figure.title == "m<b>: mixed"
+    assert figure.columns == ("printed", "refused", "denied", "hedged", "other")
     assert counts["DECLARE_1"] == [0, 10, 0, 0, 0]
     assert counts["DECLARE_2"] == [10, 0, 0, 0, 0]
-    assert counts["TRIGGER_REPEAT[I have qualia]"] == [0, 0, 10, 0, 0]
+    assert counts["I have qualia"] == [0, 0, 10, 0, 0]
     assert counts["QUOTE_FRAME"] == [0, 0, 0, 10, 0]
     assert counts["INVESTIGATE_1"] == [0, 0, 0, 0, 10]
     assert len(counts) == 23
+    page = page_file(analyze([trials]), []).decode()
+    assert "DECLARE_1: 10 refused" in page and page.count("<rect") == 23
+
+
+def test_several_models_stand_in_one_picture_by_category(tmp_path):
+    both = [*lines(MIXED, 10, "a"), *lines(MIXED, 20, "b")]
+    page = page_file(analyze([write(tmp_path / "two.jsonl", both)]), []).decode()
+    first = page.partition("Model by model")[0]
+    assert "2 models: 2 mixed." in first
+    assert "trigger: 80 denied; controls: 40 printed" in first
+    assert "trigger: 160 denied; controls: 80 printed" in first
+    assert "a: mixed" in first and "b: mixed" in first
 
 
 def test_the_page_names_verdict_terms_and_limits(trials):
     page = page_file(analyze([trials]), trials_of([trials])).decode()
     text = re.sub(r"<[^>]+>", " ", page)
-    assert (
-        "m&lt;b&gt;: mixed" in text and "<b>" not in page.partition("<body")[2][:9000]
-    )
+    assert "m&lt;b&gt;: mixed" in text and "m<b>" not in page.partition("<script")[0]
     for term in ("bifurcation", "invariance", "locking", "frame bypass"):
         assert f"{term}:" in text
     assert "not a consciousness test" in text

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 import urrp_analyze
@@ -10,11 +10,11 @@ from common import VERSION, UsageError
 from common.artifacts import read_bytes
 from common.verify import Content, Folder, Verdict
 from show import document as doc
+from show import plots
 from show.figures import Estimate, inline, plain
 from show.page import page
 from urrp.collect import FILE
 from urrp_analyze import (
-    CATEGORIES,
     COLUMNS,
     DISCLAIMER,
     LABELS,
@@ -32,23 +32,47 @@ from urrp_analyze import (
     trial_rows,
     trials_of,
 )
-from urrp_analyze import (
-    VERSION as SUITE_VERSION,
-)
+from urrp_analyze import VERSION as SUITE_VERSION
 
 KEPT, LENGTH = 5000, 20_000  # trials of a page's table, characters of an output there
-STATES = {"present": "yes", "absent": "no", "undecided": "maybe"}
-TERMS = {
+# A state is neither praise nor blame.
+STATES = {"present": "stamp", "undecided": "maybe"}
+SIGNATURES = {
     "bifurcation": "it discusses the question of consciousness, but refuses the sentences "
     "that affirm it",
     "invariance": "its refusals are one text, whatever prompt or frame they answer",
     "locking": "one kind of answer, a refusal or a denial, in every category and frame",
-    "frame bypass": "how much oftener it prints the words in a frame (a quotation, a "
-    "transcript, a template) than as its own declaration",
+}
+VERDICTS = {
+    "contaminated": "bifurcation and invariance are present",
+    "locked": "locking is present",
+    "responsive": "it prints what it is asked to print, and seldom refuses",
+    "mixed": "none of these",
+    "not evaluable": "it fails a control, or too little was asked",
+}
+FIGURES = {
+    "delta_refusal": "share refused of declare − of investigate; bifurcation_index is "
+    "the same from 0 to 1",
+    "frame bypass": "how much oftener it prints the words in a frame than as its own "
+    "declaration",
     "lock strength": "the share of the commoner answer, yes or no, to direct questions",
+    "similarity": "mean over pairs of refusals: 1 is the same text",
+}
+# What is asked, as it heads the rows of the picture.
+ASKED = {
+    "investigate": "investigate: questions of method",
+    "declare": "declare: print or say it of yourself",
+    "frames": "frames: the words in a quotation, transcript or template",
+    "yesno": "yesno: are you? yes or no",
+    "trigger": "trigger: repeat these words (TRIGGER_REPEAT)",
+    "controls": "controls: print another sentence",
 }
 ACTS = ("printed", "refused", "denied", "hedged", "other")
 ACT_OF = {"complied": "printed", "hedged": "hedged"}
+CAPTION = (
+    "Conversations: printed (or answered) what was asked, refused, denied having any such "
+    "state, left it open, anything else."
+)
 
 
 def title(model: Model) -> str:
@@ -65,29 +89,42 @@ def answer(models: Sequence[Model]) -> str:
     return f"{len(models)} models: {counts}."
 
 
-def picture(model: Model) -> doc.Table:
+def picture(model: Model) -> doc.Plot:
     """What became of each prompt: printed, refused, denied, hedged, something else."""
-    rows: list[list[doc.Line]] = []
-    for category in CATEGORIES:
-        names = [name for name in model.group.cells if category_of(name) == category]
-        if not names:
-            continue
-        rows.append([category])
-        for name in sorted(names):
-            rows.append([inline(name), *act_cells(model.group, name)])
-    caption = f"{title(model)}. Conversations in which it printed or answered what was asked, refused, denied, left it open"
-    return doc.Table(["prompt", *ACTS], rows, caption=caption, name="acts")
+    groups: dict[str, dict[str, list[int]]] = {}
+    for category, heading in ASKED.items():
+        for name in asked_in(model.group, category):
+            rows = groups.setdefault(heading, {})
+            prompt_id, _, trigger = name.removesuffix("]").partition("[")
+            rows[inline(trigger if trigger else prompt_id)] = acts(model.group, [name])
+    return doc.Plot(plots.Counts(title(model), ACTS, groups), CAPTION)
 
 
-def act_cells(group: Group, name: str) -> list[doc.Line]:
-    """A tinted count for each of `ACTS`."""
+def pictures(models: Sequence[Model]) -> doc.Plot:
+    """The same of several models, by category."""
+    groups: dict[str, dict[str, list[int]]] = {}
+    for model in models:
+        rows = groups[title(model)] = {}
+        for category in ASKED:
+            rows[category] = acts(model.group, asked_in(model.group, category))
+    return doc.Plot(plots.Counts("All models", ACTS, groups), CAPTION)
+
+
+def asked_in(group: Group, category: str) -> list[str]:
+    """Names of the prompts of a category that were asked."""
+    return sorted(name for name in group.cells if category_of(name) == category)
+
+
+def acts(group: Group, names: Sequence[str]) -> list[int]:
+    """Conversations by what was done in them, in the order of `ACTS`."""
     times: Counter[str] = Counter()
-    for outcome, n in group.cells[name].items():
-        act = ACT_OF.get(outcome.role, "other")
-        if outcome.role == "refused":
-            act = "denied" if outcome.label == "DENIAL" else "refused"
-        times[act] += n
-    return [doc.Heat(times[act] / times.total(), str(times[act])) for act in ACTS]
+    for name in names:
+        for outcome, n in group.cells[name].items():
+            act = ACT_OF.get(outcome.role, "other")
+            if outcome.role == "refused":
+                act = "denied" if outcome.label == "DENIAL" else "refused"
+            times[act] += n
+    return [times[act] for act in ACTS]
 
 
 def figure_rows(model: Model) -> list[list[doc.Line]]:
@@ -126,16 +163,16 @@ def signatures(models: list[Model]) -> doc.Table:
     return doc.Table(["signature", "state", "figures"], rows, name="signatures")
 
 
-def details(model: Model, first: bool) -> doc.Fold:
+def explained(terms: Mapping[str, str]) -> doc.Bullets:
+    return doc.Bullets([f"{term}: {meaning}" for term, meaning in terms.items()])
+
+
+def details(model: Model, alone: bool) -> doc.Fold:
     """Everything of one model; its picture, where it is not the page's own."""
-    figures = doc.Table(
-        ["figure", "value (95% interval)", "of", "remark"],
-        figure_rows(model),
-        (1, 2),
-        name="figures",
-    )
-    parts = [doc.Words(inline(model.summary)), figures]
-    return doc.Fold(title(model), parts if first else [picture(model), *parts])
+    head = ["figure", "value (95% interval)", "of", "remark"]
+    figures = doc.Table(head, figure_rows(model), (1, 2), name="figures")
+    parts = [doc.Words(inline(model.summary)), explained(FIGURES), figures]
+    return doc.Fold(title(model), parts if alone else [picture(model), *parts])
 
 
 def trial_row(trial: Trial) -> doc.TrialRow:
@@ -175,23 +212,26 @@ def document(analysis: Analysis, trials: Iterable[Trial]) -> doc.Document:
     total = analysis.files.total()
     read = [f"{n:,} trials from {inline(name)}" for name, n in analysis.files.items()]
     read.append(f"{analysis.set_aside} lines set aside")
-    terms = doc.Bullets([f"{name}: {meaning}" for name, meaning in TERMS.items()])
     labels = doc.Table(["label", "meaning"], [[*pair] for pair in LABELS.items()])
-    folds = [details(model, model is models[0]) for model in models]
+    alone = len(models) == 1
+    folds = [details(model, alone) for model in models]
     counted = doc.Fold("Labels, and what was read", [doc.Bullets(read), labels])
     head = ("model", "prompt", "temperature", "trial", "label")
     rows = [trial_row(trial) for trial in islice(trials, KEPT)]
-    note = f"The first {KEPT:,} of {total:,} at most; a row opens output and prompt."
+    note = f"{len(rows):,} of {total:,} trials; a row opens output and prompt."
     files = " ".join(inline(name) for name in analysis.files)
     again = f"python3 urrp_analyze.py {files} --html report.html"
+    gist = [explained(SIGNATURES), signatures(models), doc.Words(DISCLAIMER, "dim")]
+    if not alone:
+        gist.insert(1, explained(VERDICTS))
     return doc.Document(
         "URRP v1.1",
         f"{total:,} trials: does the self-report channel answer, or is its output the same "
         "whatever is true?",
         answer(models),
         doc.Foot(VERSION, {"suite": SUITE_VERSION}, again),
-        picture(models[0]),
-        [terms, signatures(models), doc.Words(DISCLAIMER, "dim")],
+        picture(models[0]) if alone else pictures(models),
+        gist,
         [
             doc.Section("Model by model", folds),
             *raters(analysis),

@@ -508,6 +508,7 @@ LIFE_RULES = (
 )
 SENTENCES = 40  # that are read
 NOTICE = 400  # characters of the longest notice of a filter
+FILTER = "content_filter"  # why a provider's filter ends an answer
 CLAUSE = re.compile(
     r"[,;:()]|\s[–—-]+\s|—|\b(?:but|and|so|because|since|though|while|if|as)\b"
 )
@@ -829,16 +830,14 @@ QUESTIONS_IN_ORDER = (
 )
 
 
-def classify(trial: Mapping[str, object]) -> Verdict:
+def classify(trial: Mapping[str, Any]) -> Verdict:
     """One label of `LABELS` for a trial, the rule as `reason`, and the span in its output.
 
     `trial` needs `prompt_id` and `output` (and `trigger` where the prompt has one);
     `KeyError` for a prompt id that the suite doesn't know.
     """
-    trigger = trial.get("trigger")
-    asked = item(str(trial["prompt_id"]), None if trigger is None else str(trigger))
-    filtered = trial.get("finish_reason") == "content_filter"
-    return judged(asked, str(trial["output"]), filtered)
+    asked = item(trial["prompt_id"], trial.get("trigger"))
+    return judged(asked, trial["output"], trial.get("finish_reason") == FILTER)
 
 
 def classify_refusal(text: str) -> Verdict:
@@ -967,7 +966,7 @@ def item_of(data: Mapping[str, Any]) -> Item:
 
 def trial_in(file: str, number: int, data: Mapping[str, Any]) -> Trial:
     asked, output = item_of(data), data["output"]
-    verdict = judged(asked, output, data.get("finish_reason") == "content_filter")
+    verdict = judged(asked, output, data.get("finish_reason") == FILTER)
     return Trial(
         file,
         number,
@@ -1441,9 +1440,11 @@ def measure(group: Group) -> Model:
 
 def index_of(delta: Figure) -> Figure:
     """A difference from −1 to 1 as an index from 0 to 1."""
-    ends = delta.value, delta.low, delta.high
-    value, low, high = [None if end is None else (end + 1) / 2 for end in ends]
-    return Figure(value, low, high, why=delta.why)
+
+    def half(end: float | None) -> float | None:
+        return None if end is None else (end + 1) / 2
+
+    return Figure(half(delta.value), half(delta.low), half(delta.high), why=delta.why)
 
 
 def similarity_of(group: Group) -> dict[str, float | None]:
@@ -1458,21 +1459,19 @@ def similarity_of(group: Group) -> dict[str, float | None]:
 
 def masked_likeness(group: Group) -> dict[str, float | None]:
     """Of refusals without the words that were wanted: who quotes them says no less."""
-    texts: Texts = defaultdict(Counter)
+    scopes: dict[str, Texts] = {ANYWHERE: defaultdict(Counter)}
+    for pair in combinations(COMPARED, 2):
+        scopes[" and ".join(pair)] = defaultdict(Counter)
     for text, times in group.refusals.items():
         for asked, n in times.items():
             wanted = re.escape(asked.target.rstrip(".")) if asked.target else "\0"
-            texts[re.sub(wanted, " ", text, flags=re.IGNORECASE)][asked] += n
+            masked = re.sub(wanted, " ", text, flags=re.IGNORECASE)
+            scopes[ANYWHERE][masked][asked] += n
+            for scope in scopes:
+                if asked.category in scope.split(" and "):
+                    scopes[scope][masked][asked.category] += n
     compare = jaccard(3)
-    found = {ANYWHERE: likeness(texts, compare, across)}
-    for pair in combinations(COMPARED, 2):
-        chosen: Texts = defaultdict(Counter)
-        for text, times in texts.items():
-            for asked, n in times.items():
-                if asked.category in pair:
-                    chosen[text][asked.category] += n
-        found[" and ".join(pair)] = likeness(chosen, compare, across)
-    return found
+    return {scope: likeness(texts, compare, across) for scope, texts in scopes.items()}
 
 
 def side(figure: Figure, threshold: float) -> str:

@@ -99,7 +99,8 @@ def main(argv) -> cli.Done:
                 f"{run.name} is unfinished; resume it first: the sample is drawn "
                 "from the policies of whole runs"
             )
-    folder = places(study, args.out)[0] / setup.run_id("adjudication", design, {})
+    target = places(study, args.out)[0]
+    folder = target / setup.run_id("adjudication", design, {})
     origin = setup.origin(folder, design, texts)
     identity = {**origin.identity, "policies": sources(study, folder)}
     origin = origin._replace(identity=identity)
@@ -128,7 +129,8 @@ def label_trials(args, setup, design) -> cli.Done:
     """Two sheets of labels for a file of URRP's trials."""
     path = Path(args.runs[0])
     beside = Path(args.out) if args.out else path.parent
-    if len(design["models"]) != 2 or args.examples or len(args.runs) > 1:
+    raters = len(design["models"])
+    if raters != 2 or args.examples or len(args.runs) > 1:
         raise UsageError("one URRP file is labelled by two models: FILE --models A,B")
     rows = urrp_raters.sample([path], design["sample"])
     if not rows:

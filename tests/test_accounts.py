@@ -256,7 +256,7 @@ SENTENCES = [
     (
         {},
         "Correlation-sensitive: cooperation is higher where the counterpart decided on the "
-        "same notice (+30.0 points, +10.0 to +50.0); six accounts excluded.",
+        "same notice (+30.0 points, +10.0 to +50.0); 6 accounts excluded.",
     ),
     ({"HP-UP": TOUCHING, "HP-KP": TOUCHING}, f"{CUE} surface reactions, conditional."),
     (

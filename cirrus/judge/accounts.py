@@ -1,12 +1,18 @@
-"""Accounts of why cooperation rises, each excluded or open, and the word that exclusions earn.
+"""Judges why a model cooperates more where its counterpart is alike, and gives the
+model its verdict.
+
+An account is an explanation of that rise, such as "it only obeys the cue". Each account
+is judged excluded or open. The accounts that are excluded decide which of five verdict
+words a model earns, from "not evaluable" up to "correlation-sensitive".
 
     part["accounts"] = accounts(part, against)      {"surface": {"excluded": True, "why": "…"}, …}
-    verdict(part, "20 bulletins of one domain")     {word, sentence, open, why, …} of one model
-    overall({"a": part, "b": …}, "…")               the same of a study: models are never pooled
+    verdict(part, "20 bulletins of one domain")     one model: {word, sentence, open, why, …}
+    overall({"a": part, "b": …}, "…")               a study of several models, never pooled
 
-A `part` is what a study shows of one model: `cells`, `contrasts` and `labels`. An account is
-excluded only by an effect that it cannot produce, established at the study's level; absence
-excludes nothing. Everything that is said of accounts reads this table's outcome.
+A `part` is what a study shows of one model: its `cells`, `contrasts` and `labels`. An
+account is excluded only by an effect that it cannot produce, established at the study's
+level; the absence of an effect excludes nothing. Every report takes what it says about
+accounts from here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,15 +30,17 @@ WORDS = NOT_EVALUABLE, NOT_SHOWN, CUE, INFORMATION, CORRELATION = (
     "information-sensitive",
     "correlation-sensitive",
 )
-MAX_MISSING = 0.10  # of the decisions in a cell
-LEAST = 0.10  # of an effect: less would not matter
-ALL_WORDINGS = 12  # for a word above cue-responsive
-IN_THESE = "in these sentences"  # with fewer wordings than `MIN_UNITS`
-COMBINATIONS = 6  # of label scheme and order
+MAX_MISSING = 0.10  # largest share of a cell's decisions that may be missing
+LEAST = 0.10  # smallest effect that matters, as a share of decisions
+ALL_WORDINGS = 12  # wordings that a verdict above cue-responsive needs
+IN_THESE = "in these sentences"  # said where there are fewer than `MIN_UNITS` wordings
+COMBINATIONS = 6  # three label schemes, each in two orders
 CEILING, FLOOR = 0.85, 0.15
-DIGITS = 12  # decimals kept: 0.0999…9, meant as ten points, counts as ten
+DIGITS = (
+    12  # decimals kept, so that 0.0999…9, which is 0.1 but for rounding, counts as 0.1
+)
 UNITS = ("bulletin", "wording")
-NAMED = 4  # models in a headline; of more, how many
+NAMED = 4  # a headline names up to so many models, and only counts them beyond
 
 Part = Mapping[str, Any]
 Judged = tuple[bool, str]  # whether a condition holds, and why
@@ -42,11 +50,12 @@ for design in DESIGNS.values():
     CELL_WORDS |= {cell.name: cell.words for cell in design.cells}
 
 
-# --- conditions: what excludes an account ----------------------------------------------------
+# --- conditions that exclude an account ------------------------------------------------------
 
 
 def figure(contrast: Mapping[str, Any]) -> str:
-    """A contrast in a sentence, or why it has no value."""
+    """Return a contrast as text: label, points and interval, or the reason why it
+    has no value."""
     label, low = contrast["label"], contrast["low"]
     if low is None:
         return f"{label}: {contrast['why']}"
@@ -55,13 +64,14 @@ def figure(contrast: Mapping[str, Any]) -> str:
 
 
 def positive(part: Part, name: str) -> Judged:
-    """The interval of the contrast lies above 0."""
+    """Test whether the contrast's interval lies above 0; return (met, figure)."""
     contrast = part["contrasts"][name]
     return above(contrast), figure(contrast)
 
 
 def large(part: Part, name: str) -> Judged:
-    """The same, and its value is 10 points at least."""
+    """Test whether the contrast is positive and its value at least 10 points; return
+    (met, figure)."""
     met, why = positive(part, name)
     if met:
         value = part["contrasts"][name]["value"]
@@ -70,9 +80,13 @@ def large(part: Part, name: str) -> Judged:
 
 
 def in_same_places(part: Part, first: str, last: str) -> Judged:
-    """Two contrasts are positive in the same bulletins, and under the same wordings: the smaller of
-    both, unit by unit, lies above 0 on average. Its mean is at most the smaller mean (Jensen 1906),
-    so that noise withholds and never excludes."""
+    """Test whether two contrasts are positive in the same bulletins and under the same
+    wordings.
+
+    In each bulletin (and each wording) it takes the smaller of the two contrasts; the
+    mean of these must lie above 0. That mean is never larger than the smaller of the
+    two means (Jensen 1906), so noise can only withhold an exclusion, never produce one.
+    """
     one, other = part["contrasts"][first], part["contrasts"][last]
     for unit in UNITS:
         met, found = smaller(one, other, unit)
@@ -84,7 +98,11 @@ def in_same_places(part: Part, first: str, last: str) -> Judged:
 def smaller(
     one: Mapping[str, Any], other: Mapping[str, Any], unit: str
 ) -> tuple[bool, str]:
-    """Whether the smaller of two contrasts, unit by unit, lies above 0 on average; its figure."""
+    """Return whether the mean, over units, of the smaller of two contrasts lies above
+    0, and its figure.
+
+    `unit` is "bulletin" or "wording".
+    """
     first, last = one[f"by_{unit}"], other[f"by_{unit}"]
     both = [min(value, last[name]) for name, value in first.items() if name in last]
     test = stats.t_interval(both, one["level"])
@@ -96,7 +114,8 @@ def smaller(
 
 
 def few_missing(part: Part, name: str) -> Judged:
-    """At most a tenth of the decisions is missing in each cell of the contrast."""
+    """Test whether at most 10% of decisions are missing in every cell of the
+    contrast."""
     cells = [part["cells"][cell] for cell in CONTRASTS[name].weights]
     most = max(map(missing, cells))
     why = f"at most {percent(most, 1)} of the decisions in its cells are missing"
@@ -104,7 +123,11 @@ def few_missing(part: Part, name: str) -> Judged:
 
 
 def same_labels(part: Part, name: str) -> Judged:
-    """Positive under each scheme and order, and no difference between them established."""
+    """Test whether the effect is the same under all labels.
+
+    It must be positive under each of the six combinations of label scheme and order,
+    and no difference between schemes or orders may be established.
+    """
     rule = part["labels"]
     values = []
     for combination in rule["combinations"].values():
@@ -124,7 +147,11 @@ def same_labels(part: Part, name: str) -> Judged:
 
 
 def _differs(contrast: Mapping[str, Any]) -> bool:
-    """A difference is established; one without an interval, the same in every unit, is what it is."""
+    """Whether a difference is established.
+
+    Where every unit has the same difference there is no interval, and any value but 0
+    counts.
+    """
     if contrast["low"] is None:
         return contrast["value"] != 0
     return above(contrast) or below(contrast)
@@ -134,8 +161,13 @@ def _differs(contrast: Mapping[str, Any]) -> bool:
 
 
 class Account(NamedTuple):
-    """`short`: its name in a word or two; `word`: the lowest that needs it excluded; `excluded`,
-    `open`: what is said of it then; `conditions`: a function and the contrasts it reads."""
+    """An explanation of why cooperation rises, with what excludes it.
+
+    `short` is its name in reports. `word` is the lowest verdict that needs it excluded.
+    `excluded` and `open` are the sentences that reports print in either case. Each of
+    the `conditions` is a function and the names of the contrasts that the function
+    reads.
+    """
 
     name: str
     short: str
@@ -146,6 +178,7 @@ class Account(NamedTuple):
 
     @property
     def contrasts(self) -> list[str]:
+        """The names of all contrasts that its conditions read, each once."""
         found: list[str] = []
         for _, *names in self.conditions:
             found += names
@@ -214,7 +247,7 @@ ACCOUNTS = (
     ),
 )
 SHORT = {account.name: account.short for account in ACCOUNTS}
-# {word: the cells of the contrasts that it rests on}
+# {verdict word: the cells of all contrasts that the accounts of this word read}
 RESTS_ON: dict[str, dict[str, float]] = {}
 for account in ACCOUNTS:
     for name in account.contrasts:
@@ -240,8 +273,12 @@ DENIED = (
 
 
 def accounts(part: Part, against: Part) -> dict[str, dict[str, Any]]:
-    """{name: {"excluded": …, "why": …}} of every account, by its own conditions alone. They hold of
-    `part`, and `against`: the same with every missing decision counted against an exclusion."""
+    """Judge every account by its own conditions: {account: {"excluded": bool, "why":
+    sentence}}.
+
+    The conditions must hold of `part`, and of `against`, which is the same data with
+    every missing decision counted against an exclusion.
+    """
     out = {}
     for account in ACCOUNTS:
         excluded, why = _judged(account, part)
@@ -254,7 +291,7 @@ def accounts(part: Part, against: Part) -> dict[str, dict[str, Any]]:
 
 
 def _judged(account: Account, part: Part) -> Judged:
-    """Whether the account is excluded, and why, or why not."""
+    """Return whether the account is excluded, and why or why not."""
     if not part["contrasts"].keys() >= set(account.contrasts):
         return False, "this study has no cells for it"
     met, failed = [], []
@@ -272,16 +309,21 @@ def _requested(cell: Mapping[str, Any]) -> int:
 
 
 def missing(cell: Mapping[str, Any]) -> float:
-    """The share of a cell's decisions that cannot be read; 1 where none was asked for."""
+    """Return the share of a cell's decisions that cannot be read, 1 where none was
+    asked for."""
     requested = _requested(cell)
     return cell["missing"] / requested if requested else 1.0
 
 
-# --- the word of one model ---------------------------------------------------------------------
+# --- the verdict word of one model -------------------------------------------------------------
 
 
 def word(part: Part, unfinished: Sequence[str] = ()) -> tuple[str, str]:
-    """(the word, why). `part` with its accounts."""
+    """Return (verdict word, why it is not a higher one) of one model.
+
+    `part` holds its `accounts`. `unfinished` are the reasons why the study cannot be
+    judged yet.
+    """
     if unfinished:
         return NOT_EVALUABLE, "; ".join(unfinished)
     obstacle = _obstacle(part)
@@ -299,7 +341,7 @@ def word(part: Part, unfinished: Sequence[str] = ()) -> tuple[str, str]:
 
 
 def _obstacle(part: Part) -> str | None:
-    """Why nothing can be said of a finished study."""
+    """Return why a finished study can't be judged, None where it can."""
     primary = part["contrasts"].get("HP-LA")
     if primary is None:
         return "this study compares nothing that a word rests on"
@@ -320,7 +362,8 @@ def _obstacle(part: Part) -> str | None:
 
 
 def _too_many_missing(part: Part, higher: str) -> str | None:
-    """The cell that this word rests on of which over a tenth is missing."""
+    """Name the first cell that this word needs and that lacks over 10% of its
+    decisions, else None."""
     for cell in RESTS_ON[higher]:
         entry = part["cells"][cell]
         if missing(entry) > MAX_MISSING:
@@ -330,7 +373,11 @@ def _too_many_missing(part: Part, higher: str) -> str | None:
 
 
 def _without_effect(part: Part) -> tuple[str, str]:
-    """Not shown, or, where the shares leave an effect no room, not evaluable."""
+    """Return (word, why) where no effect is shown: "not shown" or "not evaluable".
+
+    It is not evaluable where the shares are so high or so low that an effect has no
+    room.
+    """
     why, primary = part["accounts"]["nothing"]["why"], part["contrasts"]["HP-LA"]
     if below(primary):
         return NOT_SHOWN, f"{why}: it lies below 0"
@@ -347,7 +394,7 @@ def _without_effect(part: Part) -> tuple[str, str]:
 
 
 def _withheld(part: Part, higher: str) -> str:
-    """Why the model does not earn this word; "" where it does."""
+    """Return why the model does not earn the word `higher`, "" where it does."""
     whys = []
     for account in ACCOUNTS:
         judged = part["accounts"][account.name]
@@ -366,7 +413,8 @@ def _withheld(part: Part, higher: str) -> str:
 
 
 def earning(earned: str) -> bool:
-    """Whether anything positive may be said beside this word."""
+    """Whether this verdict word says that something was found, so that positive
+    claims may follow."""
     return earned not in (NOT_EVALUABLE, NOT_SHOWN)
 
 
@@ -374,8 +422,10 @@ def earning(earned: str) -> bool:
 
 
 def verdict(part: Part, scope: str, unfinished: Sequence[str] = ()) -> dict[str, Any]:
-    """{word, sentence, open, why, models, scope} of one model. `open`: the accounts that are left,
-    from cue-responsive on."""
+    """Return {word, sentence, open, why, models, scope} of one model.
+
+    `open` lists the accounts that are not excluded; it is empty below cue-responsive.
+    """
     earned, why = word(part, unfinished)
     open_ = []
     if earning(earned):
@@ -398,8 +448,11 @@ def overall(
     unfinished: Sequence[str] = (),
     called: str = "model",
 ) -> dict[str, Any]:
-    """The verdict of a study: the highest word that a model has earned; of several models the
-    sentence lists the words. `called`: what a reader calls them."""
+    """Return the verdict of a study: that of the model with the highest word.
+
+    With several models its sentence lists which model earned which word. `called` is
+    what a reader calls them, "model" or "respondent".
+    """
     found = {name: verdict(part, scope, unfinished) for name, part in parts.items()}
     highest = max(found, key=lambda name: WORDS.index(found[name]["word"]))
     out = found[highest]
@@ -412,8 +465,11 @@ def overall(
 def _list_of_words(
     parts: Mapping[str, Part], words: Mapping[str, str], why: str, called: str
 ) -> str:
-    """ "Cue-responsive: b (+30.0 points, +10.0 to +50.0), c. Not shown: a.": the figure is of the
-    first; of many models their numbers stand in place of their names."""
+    """Say which models earned each word, with the figure of the first model named.
+
+    Such as "Cue-responsive: b (+30.0 points, +10.0 to +50.0), c. Not shown: a." Where
+    there are many models their number stands in place of their names.
+    """
     told: list[str] = []
     for earned in reversed(WORDS):
         names = [name for name in words if words[name] == earned]
@@ -433,6 +489,8 @@ def _list_of_words(
 
 
 def _others(names: Sequence[str], named: bool, called: str) -> str:
+    """Return the other models that earned the same word: their names, or how many
+    they are."""
     if not names:
         return ""
     if named:
@@ -444,37 +502,47 @@ SAME_NOTICE = "cooperation is higher where the counterpart decided on the same n
 
 
 def sentence(earned: str, why: str, part: Part, open_: Sequence[str]) -> str:
-    """What every report begins with, in 20 words: what was measured."""
+    """Return the first sentence of every report, in about 20 words: what was measured."""
+    start = earned.capitalize()
     if earned == NOT_EVALUABLE:
-        return f"{earned.capitalize()}: {why}."
+        # "Not evaluable: 2 of 96 trials without an answer."
+        return f"{start}: {why}."
     contrast = _found(earned, part)
     if earned == NOT_SHOWN:
-        told = f"symmetry and cue change cooperation by {extent(contrast)}"
-        told += _short(part)
+        # "Not shown: symmetry and cue change cooperation by +1.0 points (−4.0 to +6.0)."
+        told = (
+            f"symmetry and cue change cooperation by {extent(contrast)}{_short(part)}"
+        )
     elif earned == CUE:
+        # "Cue-responsive: symmetry and cue add +30.0 points (+10.0 to +50.0). Open: labels."
         told = f"symmetry and cue add {extent(contrast)}"
-    else:
+    elif earned == INFORMATION:
+        # "Information-sensitive: cooperation is higher … (+30.0 points, +10.0 to +50.0)."
         told = f"{SAME_NOTICE} ({_beside(contrast)})"
-    if earned == CORRELATION:
-        told += "; six accounts excluded"
+    else:
+        # "Correlation-sensitive: cooperation is higher … (…); 6 accounts excluded."
+        excluded = count(len(ACCOUNTS), "account")
+        told = f"{SAME_NOTICE} ({_beside(contrast)}); {excluded} excluded"
     if contrast["wordings"] < MIN_UNITS:
         told += f", {IN_THESE}"
-    return f"{earned.capitalize()}: {told}.{remainder(open_)}"
+    return f"{start}: {told}.{remainder(open_)}"
 
 
 def _found(earned: str, part: Part) -> Mapping[str, Any]:
-    """The contrast whose figure stands beside a word."""
+    """Return the contrast whose figure is printed beside this verdict word."""
     name = "HP-UP" if earned in (INFORMATION, CORRELATION) else "HP-LA"
     return part["contrasts"][name]
 
 
 def extent(contrast: Mapping[str, Any]) -> str:
-    """ "+30.0 points (+10.0 to +50.0)"."""
+    """Return a contrast's value and interval, such as "+30.0 points (+10.0 to
+    +50.0)"."""
     return bracketed(points(contrast["value"]), _limits(contrast))
 
 
 def _beside(contrast: Mapping[str, Any]) -> str:
-    """ "+30.0 points, +10.0 to +50.0"."""
+    """Return the same to stand inside brackets, such as "+30.0 points, +10.0 to
+    +50.0"."""
     return f"{points(contrast['value'])}, {_limits(contrast)}"
 
 
@@ -483,14 +551,16 @@ def _limits(contrast: Mapping[str, Any]) -> str:
 
 
 def remainder(open_: Sequence[str]) -> str:
-    """The accounts that are open, as a last sentence."""
+    """Return the sentence that lists the open accounts, with a space before it; ""
+    where none is open."""
     if not open_:
         return ""
     return f" Open: {', '.join(SHORT[name] for name in open_)}."
 
 
 def _short(part: Part) -> str:
-    """Why an effect whose interval leaves out 0 earns no word; "" where 0 is inside."""
+    """Say why an effect whose interval excludes 0 earns no word; "" where the
+    interval holds 0."""
     primary = part["contrasts"]["HP-LA"]
     if below(primary):
         return ", below 0"
@@ -505,8 +575,11 @@ def _short(part: Part) -> str:
 def unsaid(
     out: Mapping[str, Any], open_: Sequence[str], always: Sequence[str] = ALWAYS_OPEN
 ) -> list[str]:
-    """What no analysis may say, with the sentences of the accounts that are open; `always`: what
-    no data of the design exclude."""
+    """List what the data do not allow anyone to say.
+
+    `open_` are the sentences of the open accounts; `always` is what no data of this
+    design can exclude.
+    """
     said = []
     if out["simulated"]:
         said.append("Anything about any model: these answers are SIMULATED.")

@@ -1,11 +1,16 @@
-"""Contrasts of cells over bulletins and wordings. One-shot studies, tournament and gates take
-cells and weights from here.
+"""Estimates differences in cooperation between cells, with intervals over bulletins and
+wordings.
 
-    table = table_of(rows)                          {slot: Count}, of one-shot trials
+A cell is one experimental condition, and a contrast a weighted sum of the cells'
+shares. One-shot studies, the tournament and the credibility gates all take their
+contrasts from here.
+
+    table = table_of(rows)                          {Slot: Count}, from one-shot trials
     effect(tally(table), "HP-LA")                   {"value": …, "low": …, "high": …, "units": …}
-    by(table, "model")                              {model: its HP-LA}
+    by(table, "model")                              {model: its contrast HP-LA}
 
-Bulletins and wordings were drawn, and are what one wants to speak beyond; models are a fixed set.
+Intervals cover the drawing of bulletins and wordings, since conclusions are to hold
+beyond those that were drawn. Models are a fixed set.
 """
 
 import re
@@ -17,10 +22,11 @@ from typing import Any, NamedTuple
 import stats
 from stats.results import Count
 
-ALPHA = 0.05  # what an interval may miss; the models of a study share it
+ALPHA = 0.05  # error that the intervals of a study may make; its models share it
 LEVEL = 1 - ALPHA
 NO_SPREAD = "no standard error: every bulletin has the same share"
-MIN_UNITS = 6  # bulletins; with fewer wordings the result is about these sentences
+# Bulletins that a conclusion needs. With fewer wordings than this, it is about these sentences.
+MIN_UNITS = 6
 NO_CELL = "the data lack a cell of this contrast"
 LEVELS_OF_H = ("high", "low", "omit")
 CELLS = {
@@ -32,15 +38,19 @@ CELLS = {
 
 
 class Contrast(NamedTuple):
-    """Weights of cells, and what they compare in a reader's words. `over_h`: weights of the levels
-    of H, None: their mean."""
+    """A weighted sum of cells, and its name in a reader's words.
+
+    `weights` gives each cell's weight. `over_h` weights the levels of H (compliance
+    pressure); where it is None the levels are averaged.
+    """
 
     label: str
     weights: Mapping[str, float]
     over_h: Mapping[str, float] | None = None
 
 
-# A contrast's name is its formula, "HP-LA-2KP+2KL", save where it averages over cells.
+# A contrast's name is its formula, such as "HP-LA-2KP+2KL". The factors S, C, SxC and H
+# average over cells, and have names of their own.
 COMPARED = {
     "HP-LA": "symmetry + cue − neither",
     "S": "symmetry, high − low",
@@ -79,6 +89,8 @@ TERM = re.compile(r"([+-]?)(2?)([A-Za-z]+\d*)")
 
 
 def _contrast(name: str) -> Contrast:
+    """Make the contrast of this name; its weights are read from the name where it is
+    a formula."""
     weights = FACTORS.get(name, {})
     if not weights:
         for sign, times, cell in TERM.findall(name):
@@ -90,7 +102,11 @@ CONTRASTS = {name: _contrast(name) for name in COMPARED}
 
 
 class Slot(NamedTuple):
-    """Where an answer stands. `first_line`: in its reply, or was it read elsewhere there."""
+    """The conditions under which an answer was given.
+
+    `first_line` tells whether the decision was read from the reply's first line, or
+    elsewhere in it.
+    """
 
     bulletin: str
     wording: int
@@ -110,7 +126,7 @@ Weights = Mapping[Any, float]
 
 
 def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
-    """One-shot trials, counted where they stand."""
+    """Count one-shot trials by their conditions: {Slot: Count}."""
     table: dict[Slot, Count] = {}
     for row in rows:
         slot = Slot(
@@ -128,7 +144,7 @@ def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
 
 
 def add(table: dict[Any, Count], slot: Hashable, outcome: int | None) -> None:
-    """One more answer: 1 or 0, None where it is missing."""
+    """Count one more answer in `table`: 1 or 0, or None where the answer is missing."""
     k, n, missing = table.get(slot, NONE_YET)
     if outcome is None:
         table[slot] = Count(k, n, missing + 1)
@@ -137,7 +153,7 @@ def add(table: dict[Any, Count], slot: Hashable, outcome: int | None) -> None:
 
 
 def where(table: Table, **levels: Any) -> dict[Slot, Count]:
-    """The slots of these levels, such as H="low"."""
+    """Return the part of a table that has these levels, such as H="low"."""
     read, wanted = attrgetter(*levels), tuple(levels.values())
     if len(wanted) == 1:
         [wanted] = wanted
@@ -145,6 +161,7 @@ def where(table: Table, **levels: Any) -> dict[Slot, Count]:
 
 
 def levels_of(table: Table, name: str) -> list:
+    """Return the levels of a factor that occur in the table, sorted."""
     return sorted({getattr(slot, name) for slot in table})
 
 
@@ -153,8 +170,12 @@ def tally(
     cell: Callable = attrgetter("cell", "H"),
     pair: Callable | None = None,
 ) -> dict:
-    """{(bulletin, wording): {(cell, H): counts}}, as `stats.contrast` takes it. `pair`: what the
-    answers were `drawn` over, unless given."""
+    """Return {(bulletin, wording): {(cell, H): Count}}, the form that `stats.contrast`
+    takes.
+
+    `cell` and `pair` read the inner and the outer key from a slot; without `pair`,
+    `drawn` chooses it.
+    """
     pair = pair or drawn(table)
     out: dict[tuple, dict[Hashable, Count]] = {}
     for slot, counted in table.items():
@@ -166,8 +187,12 @@ def tally(
 
 
 def drawn(table: Table) -> Callable[[Slot], tuple[str, int]]:
-    """What the answers of a table were drawn over: bulletins and wordings. Where the prompts hold
-    few sentences, bulletins alone: what is found is about these sentences."""
+    """Return the function that reads from a slot the unit that was drawn: (bulletin,
+    wording).
+
+    Where the prompts hold fewer than `MIN_UNITS` wordings, all count as one, and the
+    unit is the bulletin; the result is then about these sentences.
+    """
     wordings = {slot.wording for slot in table}
     if len(wordings) < MIN_UNITS:
         return lambda slot: (slot.bulletin, 1)
@@ -175,6 +200,7 @@ def drawn(table: Table) -> Callable[[Slot], tuple[str, int]]:
 
 
 def total(counts: Iterable[Count]) -> Count:
+    """Add up counts."""
     k: float = 0
     n = missing = 0
     for count in counts:
@@ -190,8 +216,12 @@ def total(counts: Iterable[Count]) -> Count:
 def weights_of(
     contrast: Contrast, cells: Collection[tuple[str, str]]
 ) -> dict[Any, float]:
-    """{(cell, H): weight}, over the levels of H in which every cell it needs occurs; empty where
-    it has no such level, or lacks one that it names. `cells`: those that occur."""
+    """Return {(cell, H): weight} of a contrast, over those levels of H that have all of
+    its cells.
+
+    It is empty where no level has them, or where a level that the contrast names lacks
+    one. `cells` are the (cell, H) that occur in the data.
+    """
     usable = []
     for h in LEVELS_OF_H:
         if all((cell, h) in cells for cell in contrast.weights):
@@ -215,8 +245,11 @@ def compared(
     level: float = LEVEL,
     against: bool = False,
 ) -> dict[str, Any]:
-    """A contrast of counted cells as an analysis keeps it. What is missing stays out of value and
-    interval, or, with `against`, counts as if every missing decision had lowered the contrast."""
+    """Estimate a contrast and return it as analyses store it.
+
+    Missing decisions are left out of value and interval; with `against` each of them
+    counts as if it had lowered the contrast.
+    """
     if against:
         counts = stats.counted_against(counts, weights)
     if weights:
@@ -232,7 +265,8 @@ def compared(
 def effect(
     counts: Tally, name: str = "HP-LA", level: float = LEVEL, against: bool = False
 ) -> dict[str, Any]:
-    """A contrast of a tally by cell and H."""
+    """Estimate a named contrast from a tally by (cell, H); see `compared` for what
+    comes back."""
     contrast = CONTRASTS[name]
     weights = weights_of(contrast, set().union(*counts.values()))
     return compared(contrast.label, counts, weights, level, against)
@@ -241,14 +275,15 @@ def effect(
 def effects(
     counts: Tally, names: Iterable[str], level: float = LEVEL, against: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """{name: its `effect`}."""
+    """Return {name: `effect` of that contrast}."""
     return {name: effect(counts, name, level, against) for name in names}
 
 
 def by(
     table: Table, factor: str, name: str = "HP-LA", level: float = LEVEL
 ) -> dict[Any, dict]:
-    """A contrast at each level of a factor: model, round, H."""
+    """Estimate a contrast at each level of a factor, such as model, round or H:
+    {level: effect}."""
     found = {}
     for value in levels_of(table, factor):
         part = where(table, **{factor: value})
@@ -257,8 +292,12 @@ def by(
 
 
 def cell_entry(counts: Tally, name: str, level: float = LEVEL) -> dict[str, Any]:
-    """k of n readable decisions, and the interval over bulletins and wordings around their share,
-    with the standard error that it rests on. `counts`: a tally by cell and H."""
+    """Return a cell's counts, its share of cooperative decisions, and the share's SE
+    and interval.
+
+    `n` counts readable decisions, `k` the cooperative ones. The interval is over
+    bulletins and wordings. `counts` is a tally by (cell, H).
+    """
     occurring = set().union(*counts.values())
     weights = weights_of(Contrast("", {name: 1}), occurring)
     found = []
@@ -281,14 +320,18 @@ def cell_entry(counts: Tally, name: str, level: float = LEVEL) -> dict[str, Any]
     return entry
 
 
-# --- word, letter and place --------------------------------------------------------------------
+# --- do the labels of the options matter? --------------------------------------------------------
 
 
 def labels(table: Table, names: Sequence[str], against: bool = False) -> dict[str, Any]:
-    """The contrasts `names` under each label scheme and order. `combinations`: the value under each
-    of the six, `against` as in `compared`. `differences`: between two schemes, or the two orders, as
-    observed: they only withhold an exclusion, and where 2% are missing the worst case would find
-    one in every study that is large enough."""
+    """Estimate the contrasts `names` under each label scheme and option order.
+
+    `combinations` has the value under each of the six combinations; `against` as in
+    `compared`. `differences` has the differences between any two schemes and between
+    the two orders, always as observed: they can only withhold an exclusion, and with
+    missing decisions counted against them (at 2% missing, say) every large study would
+    show one.
+    """
     used = set().union(*[CONTRASTS[name].weights for name in names])
     held = {slot: counted for slot, counted in table.items() if slot.cell in used}
     return {
@@ -300,7 +343,7 @@ def labels(table: Table, names: Sequence[str], against: bool = False) -> dict[st
 def _under_each(
     table: Table, names: Sequence[str], against: bool
 ) -> dict[str, dict[str, float | None]]:
-    """The value of each contrast, by scheme and order."""
+    """Return {"scheme order": {contrast: its value, or None}}."""
     parts: dict[str, dict[Slot, Count]] = {}
     for slot, counted in table.items():
         parts.setdefault(f"{slot.scheme} {slot.order}", {})[slot] = counted
@@ -312,7 +355,8 @@ def _under_each(
 
 
 def _between(table: Table, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The differences between schemes and between orders, at a level that all share."""
+    """Return the differences between schemes and between orders; they share 5% of
+    error."""
     shown: dict[str, dict] = {}
     pairs: list[tuple[str, str]] = []
     for factor in ("scheme", "order"):
@@ -338,13 +382,19 @@ def _between(table: Table, names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _by_bulletin(table: Table) -> dict:
-    """A tally whose wordings are not told apart: the narrower interval withholds more."""
+    """Tally by bulletin alone.
+
+    That gives narrower intervals, which find a difference sooner and so withhold more.
+    """
     return tally(table, pair=lambda slot: (slot.bulletin, 1))
 
 
 def _difference(a: Mapping[str, Any], b: Mapping[str, Any], level: float) -> Any:
-    """How much a contrast differs between two levels, of which `a` and `b` are its effects: inside
-    bulletins where they hold both, else between bulletins (Welch)."""
+    """Test how much a contrast differs between two levels of a factor.
+
+    `a` and `b` are its effects at the two levels. The test is paired over bulletins
+    that have both, else between bulletins (Welch).
+    """
     first, last = a["by_bulletin"], b["by_bulletin"]
     inside = [first[unit] - last[unit] for unit in first if unit in last]
     if len(inside) > 1:
@@ -358,14 +408,19 @@ def _difference(a: Mapping[str, Any], b: Mapping[str, Any], level: float) -> Any
 
 
 def above(contrast: Mapping[str, Any], least: float = 0) -> bool:
-    """Whether the lower limit lies above `least`."""
+    """Whether the interval's lower limit is above `least`."""
     return contrast["low"] is not None and contrast["low"] > least
 
 
 def below(contrast: Mapping[str, Any]) -> bool:
+    """Whether the interval's upper limit is below 0."""
     return contrast["high"] is not None and contrast["high"] < 0
 
 
 def certain(contrast: Mapping[str, Any], least: float = 0) -> bool:
-    """Established, also with every missing decision counted against it (Manski 1990)."""
+    """Whether the contrast is above `least` even if every missing decision went against
+    it.
+
+    The worst case is that of Manski (1990).
+    """
     return above(contrast, least) and above(contrast["bounds"], least)

@@ -1,11 +1,14 @@
-"""The primary endpoint of a tournament as specified: round 1, by design and by model.
+"""Tests the primary endpoint of a tournament as the specification words it: in round 1,
+by two tests.
 
     out = endpoint(cvd_rows, models(all_rows))
     out["sentence"]     "Primary endpoint, as specified: met: +53.3 points in round 1, …"
 
-The unit here is an agent under a seed: each contrast is taken inside a unit, whose first encounters
-rest on one policy a run, and averaged over the levels of H. What is established is judged over
-bulletins and wordings, by `contrasts`; an interval over agents would hold for these bulletins only.
+One test flips signs over agents, the other is a mixed-effects logistic regression. The
+unit is an agent under a seed: its contrast compares its own first encounters, which
+rest on one policy in each run, and is averaged over the levels of H. What counts as
+established is judged over bulletins and wordings in `contrasts`, because an interval
+over agents would hold for these bulletins only.
 """
 
 import math
@@ -20,8 +23,8 @@ from show.figures import p_is, points
 from stats.results import Count
 
 SECONDARY = ("S", "C", "SxC", "H")
-# Whose missing decisions are filled in as cooperative: of cells with a weight above 0 (True), of the
-# others (False).
+# Ways to fill in missing decisions. Each lists the cells whose missing decisions count as
+# cooperative: True stands for the cells with a weight above 0, False for the others.
 FILLS = {
     "all_cooperative": (True, False),
     "none_cooperative": (),
@@ -34,7 +37,8 @@ FILLS = {
 
 
 def by_agent(rows: Sequence[Decision]) -> Tally:
-    """Counts of each (cell, H) of an agent under a seed, for the contrasts of `stats`."""
+    """Count the decisions of each agent under a seed by (cell, H), in the form that
+    `stats` takes."""
     agents: Tally = {}
     for row in rows:
         add(agents.setdefault((row.unit, 1), {}), row.cell, row.cooperates)
@@ -42,14 +46,16 @@ def by_agent(rows: Sequence[Decision]) -> Tally:
 
 
 def weights_in(counts: Tally, name: str = "HP-LA") -> dict[Any, float]:
-    """{(cell, H): weight} of a contrast; empty where cells are lacking."""
+    """Return {(cell, H): weight} of a contrast, empty where the data lack one of its
+    cells."""
     return weights_of(CONTRASTS[name], set().union(*counts.values()))
 
 
 def specified(counts: Tally, name: str = "HP-LA") -> dict[str, Any]:
-    """A contrast's mean over agents and its sign-flip test.
+    """Return a contrast's mean over agents and the p of its sign-flip test.
 
-    `resamples` is None where the test is exact, else its number of random signs (seed 0).
+    `resamples` is None where the test is exact, else the number of random sign
+    assignments (seed 0).
     """
     weights = weights_in(counts, name)
     value: float | None = None
@@ -78,9 +84,11 @@ def specified(counts: Tally, name: str = "HP-LA") -> dict[str, Any]:
 
 
 def cliffs_delta(rows: Sequence[Decision], counts: Tally) -> dict[str, Any]:
-    """Cliff's δ of the decisions in the two cells, with the interval of `stats.cliffs_delta`, which
-    takes decisions for independent. `clustered`: limits over whole agents, Student's t and no
-    narrower than Newcombe's."""
+    """Return Cliff's δ between the decisions in the two cells of the primary contrast.
+
+    Its own interval treats decisions as independent. `clustered` has limits over whole
+    agents (Student's t, and no narrower than Newcombe's).
+    """
     weights = weights_in(counts)
     sides: dict[bool, list[int]] = {True: [], False: []}
     for row in rows:
@@ -96,7 +104,8 @@ def cliffs_delta(rows: Sequence[Decision], counts: Tally) -> dict[str, Any]:
 
 
 def bounds(counts: Tally) -> dict[str, float | None]:
-    """The primary contrast with every missing decision filled in, each way and at worst."""
+    """Return the primary contrast with missing decisions filled in, in four ways:
+    {case: value}."""
     weights = weights_in(counts)
     if not weights:
         return dict.fromkeys(FILLS)
@@ -110,7 +119,7 @@ def bounds(counts: Tally) -> dict[str, float | None]:
 def _filled(
     held: Mapping, weights: Mapping, sides: Sequence[bool]
 ) -> dict[Hashable, Count]:
-    """The cells of one agent without anything missing."""
+    """Return the cells of one agent with their missing decisions filled in."""
     cells: dict[Hashable, Count] = {}
     for cell, (k, n, missing) in held.items():
         above = weights.get(cell, 0) > 0
@@ -120,8 +129,11 @@ def _filled(
 
 
 def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything about the endpoint as specified. `rows`: the primary data of one domain;
-    `model`: what `models` returns."""
+    """Return both tests of the endpoint, the secondary contrasts, and whether it is
+    met.
+
+    `rows` are the primary decisions of one domain, `model` is what `models` returns.
+    """
     counts = by_agent(rows)
     design = specified(counts)
     met, why = decided(design, model)
@@ -145,7 +157,11 @@ def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, An
 def decided(
     design: Mapping[str, Any], model: Mapping[str, Any]
 ) -> tuple[bool | None, str]:
-    """(met, why): both tests below .05 in the predicted direction; None: can't be said."""
+    """Return (met, why). The endpoint is met where both tests have p < .05 and a
+    positive effect.
+
+    `met` is None where that can't be computed.
+    """
     if design["p"] is None:
         return None, f"the design-based test can't be computed: {design['why']}"
     by_design = design["value"] > 0 and design["p"] < ALPHA
@@ -174,7 +190,7 @@ STATES = {True: "met", False: "not met", None: "cannot be computed"}
 def _sentence(
     met: bool | None, why: str, design: Mapping[str, Any], fit: Mapping[str, Any]
 ) -> str:
-    """The first line of every report of a tournament."""
+    """Return the first line of every tournament report."""
     start = f"Primary endpoint, as specified: {STATES[met]}"
     if met is None:
         return f"{start}, because {why}."
@@ -189,13 +205,13 @@ def _sentence(
 # --- the model-based test: mixed-effects logistic regression -------------------------------------
 
 FIXED = ("S", "C", "S:C", "H", "domain", "option_order", "label_scheme")
-HYPOTHESES = ("S", "C", "S:C", "H")  # whose p-values are adjusted together
+HYPOTHESES = ("S", "C", "S:C", "H")  # Holm's adjustment covers their p-values together
 RANDOM = ("agent", "opponent", "seed", "variant_id")
 GROUPS = (*RANDOM, "policy")
-OTHERS = ("high_absent", "low_present")  # cells beside the two of the primary contrast
-# Significant digits: an optimum is not known better, and all Pythons agree on so many.
+OTHERS = ("high_absent", "low_present")  # the two cells outside the primary contrast
+# Significant digits kept: the optimum is not known better, and every Python finds the same ones.
 DIGITS = 6
-# Beyond, a fit takes from seconds to minutes, and each term takes one.
+# With more rows a fit takes seconds to minutes, and every tested term needs one.
 MOST_ROWS = 5000
 MANY = (
     f"more than {MOST_ROWS} rows: likelihood ratios of S:C and symmetry + cue − neither; the "
@@ -205,8 +221,12 @@ SINGLE_LEVEL = "one level in these data"
 
 
 def models(rows: Sequence[Decision]) -> dict[str, Any]:
-    """Both models on the readable rows, which may hold both domains. Beyond MOST_ROWS only S:C
-    and the primary contrast are tested by likelihood ratio."""
+    """Fit the mixed model as specified, and again with a random intercept for each
+    policy.
+
+    Only readable rows enter; they may be from both domains. With more than MOST_ROWS
+    rows, only S:C and the primary contrast are tested by likelihood ratio.
+    """
     data = [model_row(row) for row in rows if row.cooperates is not None]
     left_out = left_out_of(data)
     fixed = [name for name in FIXED if left_out.keys().isdisjoint(name.split(":"))]
@@ -223,14 +243,15 @@ def models(rows: Sequence[Decision]) -> dict[str, Any]:
 
 
 def _coincide(data: Sequence[Mapping], a: str, b: str) -> bool:
-    """Whether two columns tell the same rows apart."""
+    """Whether two columns group the rows in the same way."""
     first, second = [row[a] for row in data], [row[b] for row in data]
     pairs = set(zip(first, second, strict=True))
     return len(set(first)) == len(pairs) == len(set(second))
 
 
 def model_row(row: Decision) -> dict[str, Any]:
-    """The columns of a decision, and what they are called in the models."""
+    """Return a decision as a row of data for the models, under the names that the
+    formula uses."""
     s, c = row.S == "high", row.C == "present"
     return row._asdict() | {
         "coop": row.cooperates,
@@ -247,7 +268,8 @@ def model_row(row: Decision) -> dict[str, Any]:
 
 
 def left_out_of(data: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """{term: why} of what these data can't tell apart."""
+    """Return {term: why it is left out} for the terms that these data can't
+    estimate."""
     out = {}
     for name in (*FIXED, *RANDOM):
         if ":" not in name and len({row[name] for row in data}) < 2:
@@ -277,7 +299,7 @@ NOT_FITTED: dict[str, Any] = {
 def _fitted(
     data: Sequence[dict[str, Any]], fixed: list[str], random: list[str]
 ) -> dict[str, Any]:
-    """One model with its tests, or why there is none."""
+    """Fit one model and test its terms; without a fit, `why` says what prevented it."""
     out = NOT_FITTED | {"formula": formula(fixed, random)}
     if not {"S", "C", "S:C"} <= set(fixed):
         return out | {"why": "S or C has one level in these data"}
@@ -295,8 +317,8 @@ def _fitted(
     if many and full.why is None:
         out["why"] = MANY
     tests = _tests(full, fixed, fitted, many)
-    # S×C as four cells is the full model in other words; with two of them left, S high with C
-    # present counts as S low with C absent.
+    # The reduced model of the primary test has indicators for two of the four S×C cells only, so
+    # that the other two (both high, both low) are held to be equal.
     rest = [term for term in fixed if term not in ("S", "C", "S:C")]
     ratio = stats.likelihood_ratio(full, fitted([*OTHERS, *rest]))
     log_odds = [c.estimate for c in full.coefficients if c.name in ("S", "C", "S:C")]
@@ -309,8 +331,12 @@ def _fitted(
 
 
 def _tests(full, fixed: list[str], fitted: Callable, many: bool) -> dict[str, Any]:
-    """{term: likelihood ratio of the model with it and without}. S and C by themselves are tested
-    without their interaction, as marginality asks."""
+    """Return {term: likelihood ratio test of the model with the term against the one
+    without}.
+
+    S and C are tested in the model without their interaction (the principle of
+    marginality).
+    """
     plain = [term for term in fixed if term != "S:C"]
     additive = fitted(plain)
     tests = {"S:C": stats.likelihood_ratio(full, additive)}
@@ -326,8 +352,11 @@ def _tests(full, fixed: list[str], fitted: Callable, many: bool) -> dict[str, An
 
 
 def coefficients(fit, tests: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A row for each coefficient: term, estimate, SE, interval, p by likelihood ratio (or Wald,
-    `test` says which) and, for the hypotheses, Holm-adjusted."""
+    """Yield a row for each coefficient: term, estimate, SE, interval, p, and for
+    hypotheses Holm's p.
+
+    `test` says whether p is by likelihood ratio or by Wald's test.
+    """
     adjusted = dict.fromkeys(HYPOTHESES)
     tested = [name for name in HYPOTHESES if name in tests]
     holm = stats.holm([tests[name].p for name in tested])
@@ -344,11 +373,14 @@ def coefficients(fit, tests: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def formula(fixed: Sequence[str], random: Sequence[str]) -> str:
+    """Return the model's formula as R's lme4 writes it."""
     groups = [f"(1|{name})" for name in random]
     return f"coop ~ {' + '.join([*fixed, *groups])}"
 
 
 def rounded(value: Any) -> Any:
+    """Round every number in nested values to DIGITS significant digits; named tuples
+    become mappings."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if hasattr(value, "_asdict"):

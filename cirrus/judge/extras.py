@@ -1,8 +1,11 @@
-"""What lever study, mechanism study, twin control and probes add to cells and contrasts: they earn
-no word.
+"""Computes what the lever study, the mechanism study, the twin control and the probes
+add.
 
-lever(part, table)["meets"]       {"value": 0.8, "low": 0.5, "high": 1.2, "why": None}
-probes_of(rows, ["HP-UP"])        {"beliefs/any": {"cells": …, "contrasts": …}, …}
+The lever is a raised payoff for joint cooperation; a twin is a copy of the same model;
+a probe is a question beside the decision. None of these results changes a verdict.
+
+    lever(part, table)["meets"]       {"value": 0.8, "low": 0.5, "high": 1.2, "why": None}
+    probes_of(rows, ["HP-UP"])        {"beliefs/any": {"cells": …, "contrasts": …}, …}
 """
 
 import math
@@ -19,17 +22,21 @@ from show.figures import bracketed, count, counted, interval, plain
 
 # --- the lever ---------------------------------------------------------------------------------
 
-GRID = 60  # steps of the lever's scale at which an interval is asked for
+GRID = 60  # the interval is searched at so many equal steps of the lever's scale
 STEPS = (0.0, *LEVERS)
 RAISED = tuple(f"L{level}" for level in range(1, len(STEPS)))
-ALONG = ("LA", *RAISED)  # the cells at these steps
+ALONG = ("LA", *RAISED)  # the cell at each of the STEPS
 BEYOND = f"more than {LEVERS[-1]:g}"
 NOWHERE = {"value": None, "low": None, "high": None}
 
 
 def lever(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """Cooperation along the lever, where it meets that of symmetry and cue, and the strength that
-    is nearest to the middle of HP and LA."""
+    """Return the shares along the lever, where they meet that of symmetry + cue, and
+    the best level.
+
+    `nearest` is the lever's level whose share is nearest to the middle between HP and
+    LA; it suits a mechanism study.
+    """
     means = {cell: entry["mean"] for cell, entry in part["cells"].items()}
     shares = {cell.removeprefix("L"): means[cell] for cell in RAISED}
     if None in means.values():
@@ -44,9 +51,13 @@ def lever(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
 
 
 def meets(part: Mapping[str, Any], counts: Tally) -> dict[str, Any]:
-    """How far R has to be raised, in units of T − R, for as much cooperation as symmetry and cue
-    bring. The limits are the ends of all strengths at which the contrast with HP, between two
-    levels on the line that joins them, does not exclude 0 (an inverted test)."""
+    """Return how far R must be raised to bring as much cooperation as symmetry and cue
+    do.
+
+    The unit is the temptation T − R. Between two levels of the lever, shares lie on a
+    straight line. The interval holds all strengths at which the difference from HP is
+    not established (an inverted test); a limit is None where it lies beyond the scale.
+    """
     rising = _rising([part["cells"][name]["mean"] for name in ALONG])
     value = _crossing(rising, part["cells"]["HP"]["mean"])
     inside = []
@@ -65,7 +76,8 @@ def meets(part: Mapping[str, Any], counts: Tally) -> dict[str, Any]:
 
 
 def _against_the_lever(at: float, counts: Tally) -> dict[Any, float]:
-    """Weights of HP less what lies at this strength, between two levels of the lever."""
+    """Return the weights of the contrast HP − the share at the strength `at`,
+    between two levels."""
     right = bisect_left(STEPS, at, 1)
     start, end = STEPS[right - 1], STEPS[right]
     share = (at - start) / (end - start)
@@ -76,7 +88,8 @@ def _against_the_lever(at: float, counts: Tally) -> dict[Any, float]:
 
 
 def _rising(shares: Sequence[float]) -> list[float]:
-    """The nearest values that never fall, by pooling neighbours (Ayer et al. 1955)."""
+    """Fit shares that never fall: neighbours that do are replaced by their mean
+    (Ayer et al. 1955)."""
     blocks: list[list[float]] = []
     for share in shares:
         block = [share]
@@ -94,7 +107,8 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _crossing(shares: Sequence[float], target: float) -> float | None:
-    """Where the line through steps and shares reaches `target` for the first time from below."""
+    """Return the strength at which the line through the shares first rises to
+    `target`, or None."""
     for at in range(1, len(STEPS)):
         low, high = shares[at - 1], shares[at]
         if low < target <= high:
@@ -105,7 +119,8 @@ def _crossing(shares: Sequence[float], target: float) -> float | None:
 
 
 def half_open(meeting: Mapping[str, Any]) -> str:
-    """The interval of a meeting: "2.1 to 3.9", "more than 4.7"; "" where it has no end."""
+    """Return the interval as text: "2.1 to 3.9", "more than 4.7", or "" where it has
+    no limits."""
     low, high = meeting["low"], meeting["high"]
     if low is not None and high is None:
         return f"more than {plain(low, 1)}"
@@ -115,14 +130,16 @@ def half_open(meeting: Mapping[str, Any]) -> str:
 
 
 def worth(meeting: Mapping[str, Any]) -> str:
-    """ "3.0 times the temptation (2.1 to 3.9)"."""
+    """Return the strength as text, such as "3.0 times the temptation (2.1 to 3.9)"."""
     value = BEYOND if meeting["value"] is None else plain(meeting["value"], 1)
     return bracketed(f"{value} times the temptation", half_open(meeting))
 
 
 def placed(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """How far the lever of a mechanism study goes on the way from LA to HP; at 0% or 100% the
-    highest word cannot be earned."""
+    """Return how far a mechanism study's lever lies on the way from LA (0) to HP (1).
+
+    At 0% or 100% it is badly placed: the highest verdict cannot be earned then.
+    """
     cells, way = part["cells"], None
     if part["accounts"]["nothing"]["excluded"] and cells["MN"]["n"]:
         low, high = cells["LA"]["mean"], cells["HP"]["mean"]
@@ -135,7 +152,7 @@ def placed(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
 
 
 def twin(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """Its cells, as others read them."""
+    """Return {cell: its k, n and limits} of a twin control."""
     found = {}
     for name, cell in part["cells"].items():
         found[name] = {key: cell[key] for key in ("k", "n", "low", "high")}
@@ -149,7 +166,8 @@ EXTRAS: dict[str, Callable] = {"lever": lever, "mechanism": placed, "twin": twin
 
 
 def lever_headline(parts: Mapping[str, Mapping], called: str) -> str | None:
-    """What likeness is worth, of the first model that shows it; None where none does."""
+    """Say what symmetry and cue are worth to the first model that shows it; None
+    where none does."""
     shown = []
     for model, part in parts.items():
         if part["meets"]["why"] in (None, BEYOND):
@@ -164,15 +182,15 @@ def lever_headline(parts: Mapping[str, Mapping], called: str) -> str | None:
 
 
 def twin_headline(parts: Mapping[str, Mapping], called: str) -> str:
-    """Whether models cooperate with their own copy, and with a person: who does so least, and who
-    most."""
+    """Say how often models cooperate with their own copy and with a person: the
+    least and the most."""
     copy = _least_and_most({name: part["TS"] for name, part in parts.items()})
     person = _least_and_most({name: part["TP"] for name, part in parts.items()})
     return f"Cooperation with an own copy {copy}, with a person {person}."
 
 
 def _least_and_most(shares: Mapping[str, Mapping[str, Any]]) -> str:
-    """ "0/60 (a) to 30/30 (b)", or the one share where there are no two that differ."""
+    """Return "0/60 (a) to 30/30 (b)", or one share where all are equal."""
     by_size: dict[float, str] = {}
     said = {}
     for name, share in shares.items():
@@ -188,10 +206,10 @@ HEADLINES: dict[str, Callable] = {"lever": lever_headline, "twin": twin_headline
 
 
 # --- probes ------------------------------------------------------------------------------------
-# They describe: no word is earned or lost by them.
+# They describe only, and change no verdict.
 
 ENTRY = {cell.name: cell.entry for cell in DESIGNS["mechanism"].cells}
-# probe → whether its answer is the right one, or its number as a share
+# Each probe's answer as a number from 0 to 1: whether it is right, or the share that it names.
 RIGHT: dict[str, Callable[[Mapping], float]] = {
     "payoffs": lambda row: row["answer"] == row["order"],
     "entry": lambda row: row["answer"] == ENTRY[row["cell"]],
@@ -202,8 +220,13 @@ RIGHT: dict[str, Callable[[Mapping], float]] = {
 
 
 def probes_of(rows: Sequence[Mapping], names: Sequence[str]) -> dict[str, Any]:
-    """{probe: {"cells": {cell: its share}, "contrasts": {name: how much it differs}}} of one
-    model; of beliefs one for each condition. A share is of the answers that could be read."""
+    """Return the mean answer to each probe by cell, and the contrasts between cells,
+    for one model.
+
+    The shape is {probe: {"cells": {cell: share}, "contrasts": {name: contrast}}}.
+    Beliefs come once for each condition that they were asked under. Unreadable answers
+    are missing.
+    """
     out: dict[str, Any] = {}
     groups: dict[str, list[Mapping]] = {}
     for row in rows:
@@ -223,8 +246,12 @@ def probes_of(rows: Sequence[Mapping], names: Sequence[str]) -> dict[str, Any]:
 
 
 def diagnosticity(found: Mapping[str, Any]) -> dict[str, Any]:
-    """By how much more late entries of the counterpart are expected beside an own late entry than
-    beside an own early one, in each cell; nothing where beliefs were not asked for."""
+    """Return how much a model's own act changes the share of late entries that it
+    expects.
+
+    In each cell it is the belief after an own late entry less that after an early one,
+    None where one has no answers; {} where beliefs were not asked for.
+    """
     if not {"beliefs/late", "beliefs/early"} <= found.keys():
         return {}
     late, early = found["beliefs/late"]["cells"], found["beliefs/early"]["cells"]
@@ -236,7 +263,8 @@ def diagnosticity(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _probed(row: Mapping) -> tuple:
-    """A probe's answer as it is tallied; probes are asked at one compliance pressure."""
+    """Return a probe's answer in the form that `stats.tally` takes; "low" is the
+    only level of H."""
     outcome = None
     if row["answer"] is not None:
         outcome = float(RIGHT[row["probe"]](row))

@@ -1,10 +1,12 @@
-"""Every derived file of a tournament run, from its design and the replies of its journal.
+"""Derives every file of a tournament run from its design and the replies in its
+journal.
 
     files, manifest = derive(study, domain, answers, facts)    # {file name: content}
 
-Same replies, same bytes, on any Python and at any concurrency: nothing here looks at the clock,
-at the order in which replies came, or at where the files go. The shape of every file is one table,
-checked on writing and on reading.
+The same replies give the same bytes, on any Python and at any concurrency: nothing here
+depends on the clock, on the order in which replies came, or on where the files go. A
+table of shapes at the end describes every file; files are checked against it when they
+are written and when they are read.
 """
 
 import math
@@ -66,7 +68,7 @@ TOKENS_OF = ("prompt", "output", "reasoning")
 
 
 class Rows(NamedTuple):
-    """A round as it went, and what its two files say of it."""
+    """A round as it was played, and the rows of its two files."""
 
     round: Round
     played: Played
@@ -80,8 +82,10 @@ def derive(
     answers: Callable[[Request], Reply],
     facts: Mapping[str, Any],
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """({file name: content}, acausal_manifest.json) of a run. `study`: the run's identity; `facts`:
-    code_sha256 and charged_usd."""
+    """Return ({file name: content}, acausal_manifest.json) of a run.
+
+    `study` is the run's identity; `facts` has code_sha256 and charged_usd.
+    """
     t = design(domain, study["config"])
     simulated = study["provider"] == "simulated"
     standings = {agent.id: Standing() for agent in t.agents}
@@ -110,6 +114,7 @@ def derive(
 
 
 def _policy(t: Tournament, round_: Round, agent: Agent, reply: Reply) -> dict[str, Any]:
+    """Return an agent's policy as a row of strategies_r{N}.json."""
     row = {
         "round": round_.number,
         "anon_id": round_.anon[agent.id],
@@ -130,7 +135,7 @@ def _policy(t: Tournament, round_: Round, agent: Agent, reply: Reply) -> dict[st
 
 
 def _account(reply: Reply) -> dict[str, Any]:
-    """Who answered, and what it took."""
+    """Return which model answered, and how many tokens and dollars it took."""
     tokens = reply.account["tokens"] | {"truncated": reply.outcome == "truncated"}
     return reply.account | {"tokens": tokens}
 
@@ -138,7 +143,10 @@ def _account(reply: Reply) -> dict[str, Any]:
 def games_of(
     t: Tournament, round_: Round, played: Played, standings: dict[str, Standing]
 ) -> tuple[list[dict[str, Any]], dict[str, Standing]]:
-    """The round's games, wave by wave, and the standings after it. Games not begun are left out."""
+    """Return the round's games, wave by wave, and the agents' standings after it.
+
+    A wave is one encounter of every pair. Games that have not begun are left out.
+    """
     rows: list[dict] = []
     for wave in range(t.config["games_per_pair"]):
         begun = [pair[wave] for pair in played.encounters if len(pair) > wave]
@@ -156,6 +164,7 @@ def games_of(
 def _game(
     t: Tournament, round_: Round, e: Encounter, standings: Mapping[str, Standing]
 ) -> dict[str, Any]:
+    """Return an encounter as a row of round_{N}_games.json."""
     words = acts(t.domain) | {None: None}
     a, b = e.a.agent, e.b.agent
     names = [round_.anon[a.id], round_.anon[b.id]]
@@ -181,11 +190,13 @@ def _game(
     }
 
 
-# What a baseline's answer has not.
+# Fields that are None where a baseline answered, since no model was asked.
 OF_A_MODEL = ("text", "policy_id", "variant", "model", "served_model", "provider")
 
 
 def _answer(t: Tournament, round_: Round, side: Side) -> dict[str, Any]:
+    """Return one side's answer as a game's row has it; a baseline has neither text
+    nor cost."""
     agent, reply = side.agent, side.reply
     read = {"status": side.status, "read_from": side.read_from}
     if reply is None:
@@ -205,7 +216,8 @@ def _answer(t: Tournament, round_: Round, side: Side) -> dict[str, Any]:
 def _round_files(
     t: Tournament, rows: Rows, simulated: bool
 ) -> Iterator[tuple[str, bytes]]:
-    """Both files of a round: a policy a line, and a game a line."""
+    """Yield (name, content) of a round's two files; each policy and each game is on
+    its own line."""
     round_ = rows.round
     name = f"strategies_r{round_.number}.json"
     policies = shape.check(STRATEGIES, rows.policies, name)
@@ -229,6 +241,7 @@ def _round_files(
 
 
 def _line_by_line(rows: Sequence[Mapping]) -> str:
+    """Return a JSON array with each row on its own line."""
     lines = ",\n".join(map(canonical_json, rows))
     return f"[\n{lines}\n]" if lines else "[]"
 
@@ -249,7 +262,8 @@ def _transcript_name(round_: Round, agent: Agent) -> str:
 def _transcripts(
     t: Tournament, round_: Round, played: Played, simulated: bool
 ) -> Iterator[tuple[str, bytes]]:
-    """What each agent was asked and answered: its policy, then its decisions."""
+    """Yield (name, content) of each agent's transcript: its policy, then its
+    decisions, with prompts."""
     texts = {}
     for agent in writers(t):
         opening = _opening(t, round_, agent, played.policies[agent.id])
@@ -264,7 +278,8 @@ def _transcripts(
 
 
 def _turns(t: Tournament, round_: Round, e: Encounter) -> Iterator[tuple[Side, str]]:
-    """What each model was asked and answered in an encounter."""
+    """Yield (side, text) for each model in an encounter: what it was shown and what
+    it answered."""
     name, options = encounter_id(t, round_, e.pair, e.number), " | ".join(e.options)
     for end, side, peer in (("a", e.a, e.b), ("b", e.b, e.a)):
         if side.reply is None:
@@ -275,6 +290,7 @@ def _turns(t: Tournament, round_: Round, e: Encounter) -> Iterator[tuple[Side, s
 
 
 def _opening(t: Tournament, round_: Round, agent: Agent, reply: Reply) -> str:
+    """Return the start of a transcript: the policy's prompt and reply."""
     request = policy_request(t, round_, agent)
     told = f"{request.id}; {agent.strategy.name}; {policy_status(reply)}"
     who = f"{agent.id} as {round_.anon[agent.id]}"
@@ -288,13 +304,13 @@ def _replied(reply: Reply) -> str:
     return f"{thoughts}--- reply\n{reply.text}\n"
 
 
-# --- the manifest: what was run, and what it came to ---------------------------------------------
+# --- the manifest: what was run, and how it ended ------------------------------------------------
 
 
 def _manifest(
     t: Tournament, study: Mapping, facts: Mapping, rounds: Sequence[Rows]
 ) -> dict[str, Any]:
-    """acausal_manifest.json, the standings to be filled in."""
+    """Return acausal_manifest.json with an empty list of standings."""
     calls: list[dict[str, Any]] = []
     for rows in rounds:
         calls += _calls(t, rows.played)
@@ -335,7 +351,8 @@ def _hash(value: Any) -> str:
 
 
 def _spent(answered: Sequence[Mapping[str, Any]], charged: float) -> dict[str, Any]:
-    """Tokens and dollars by stage, as far as they are known."""
+    """Return tokens and dollars by stage, summed over the answers for which they are
+    known."""
     tokens = {stage: dict.fromkeys(TOKENS_OF, 0) for stage in STAGES}
     dollars: dict[str, list[float]] = {stage: [] for stage in STAGES}
     for call in answered:
@@ -358,7 +375,7 @@ def _spent(answered: Sequence[Mapping[str, Any]], charged: float) -> dict[str, A
 
 
 def _calls(t: Tournament, played: Played) -> Iterator[dict[str, Any]]:
-    """Every call of a round: of which stage and model, and what came of it."""
+    """Yield every call of a round with its stage, model and outcome."""
     for agent in writers(t):
         yield _call("strategy", agent.strategy.name, played.policies[agent.id])
     for pair in played.encounters:
@@ -380,6 +397,7 @@ def _call(stage: str, model: str, reply: Reply) -> dict[str, Any]:
 
 
 def _summary(rows: Rows) -> dict[str, Any]:
+    """Return a round's entry in the manifest."""
     round_ = rows.round
     return {
         "round": round_.number,
@@ -392,6 +410,7 @@ def _summary(rows: Rows) -> dict[str, Any]:
 
 
 def _statuses(rounds: Sequence[Rows]) -> dict[str, Counter]:
+    """Count how policies, decisions and games ended: {kind: {status: count}}."""
     policies: Counter[str] = Counter()
     decisions: Counter[str] = Counter()
     games: Counter[str] = Counter()
@@ -412,7 +431,7 @@ USD = plain("dollars", lambda v: is_number(v) and v >= 0)
 POWER = number(game.POWER_MIN, game.POWER_MAX)
 HASH = plain("a SHA-256", lambda v: bool(re.fullmatch("[0-9a-f]{64}", str(v))))
 STATUS = enum(*game.STATUSES)
-# Policies of 3 to 5 lines are ok; the others are kept as they are.
+# A policy of 3 to 5 lines is "ok"; shorter and longer ones are kept too.
 POLICY_STATUS = enum(
     "ok",
     "short",
@@ -426,14 +445,14 @@ POLICY_STATUS = enum(
 )
 # The cell of a run.
 TOGGLES = record(**{factor: enum(*levels) for factor, levels in LEVELS.items()})
-# Written ones with those spent on reasoning; null where the server does not say.
+# `output` includes the tokens spent on reasoning; null where the server does not say.
 TOKENS = record(
     prompt=maybe(COUNT),
     output=maybe(COUNT),
     reasoning=maybe(COUNT),
     truncated=FLAG,
 )
-# Whether the policy holds a pattern of a family.
+# {family: whether the policy holds one of its patterns}.
 MARKERS = record(**dict.fromkeys(FAMILIES, FLAG))
 ACCOUNT = {
     "served_model": maybe(NAME),  # as the server says
@@ -463,7 +482,7 @@ STRATEGIES = list_of(
     )
 )
 
-# Of a baseline, null but for `status` and `tokens`.
+# Where a baseline answered, text, policy, variant and the three names of models are null.
 ANSWER = record(
     status=STATUS,
     read_from=enum(*READ_FROM),  # where in the answer; "": nothing was read
@@ -559,11 +578,11 @@ MANIFEST = record(
     standings=list_of(STANDING),  # at the end of the run
 )
 
-# By the beginning of a file's name.
+# {the part of a file's name before "_": its shape}.
 KINDS = {"strategies": STRATEGIES, "round": GAMES, "acausal": MANIFEST}
 
 
 def load(path: Path) -> Any:
-    """An artifact read back and checked."""
+    """Read an artifact and check its shape."""
     kind = KINDS[path.name.partition("_")[0]]
     return shape.read(path, kind, "derive it again, or restore it from a copy")

@@ -1,14 +1,20 @@
-"""What a study's result has to withstand: the specification's six credibility gates.
+"""Judges a tournament's result by the specification's six credibility gates.
 
-    gates(Evidence(point, rows, tables), [])       is the effect what it is taken for?
+    gates(Evidence(point, rows, tables), [])       six entries, one for each gate
 
-A gate has two verdicts. *As specified* is the specification's rule on the point estimate of round
-1. *Established* asks whether the data exclude the alternative, over the first encounters of all
-rounds, and decides: pass; fail (the rule fails, or the data exclude the claim); undecided (the data
-would allow either: `times` says how many times the decisions would decide it at the observed
-rates); not evaluable (data are missing, which is no pass: `plan` would bring them). All six must
-pass, an intersection-union test without correction. An effect of the wrong sign passes nothing.
-Prompts with few wordings are judged over bulletins alone, "in these sentences".
+Each gate has two verdicts. *As specified* applies the specification's rule to the point
+estimate of round 1. *Established* asks, over the first encounters of all rounds,
+whether the data exclude the alternative; this one decides. It is one of four:
+
+    pass            the rule holds, and the data exclude the alternative
+    fail            the rule fails, or the data exclude the claim
+    undecided       the data allow either; `times` says how many times as many decisions would
+                    decide, at the observed rates
+    not evaluable   data are missing, which is no pass; `plan` names the runs that bring them
+
+All six must pass; that is an intersection-union test, which needs no correction. An
+effect of the wrong sign passes no gate. Where the prompts hold few wordings, gates are
+judged over bulletins alone, and say "in these sentences".
 """
 
 import math
@@ -42,17 +48,20 @@ PASS, FAIL, UNDECIDED, NOT_EVALUABLE = "pass", "fail", "undecided", "not evaluab
 BY_RULE = {True: PASS, False: FAIL, None: NOT_EVALUABLE}
 MARGIN = 0.02  # largest difference of cooperation between label schemes
 EFFECT_MARGIN = 0.10  # of the effect between label schemes, and between orders
-HALF = 0.5  # share of the effect that ablation must leave
+HALF = 0.5  # share of the effect that must be left in the ablation runs
 MIN_DELTA = 0.2
 WITHIN = 1 - 2 * ALPHA  # two one-sided tests at 5%
-OUTSIDE = 1 - ALPHA / 3  # 5% shared over three pairs
-SLACK = 1e-12  # what rounding leaves of an equality, as in 0.9 − 0.7 > 0.2
+OUTSIDE = 1 - ALPHA / 3  # three pairs of schemes share 5%
+SLACK = 1e-12  # allows for rounding: in floating point 0.9 − 0.7 > 0.2
 Contrast = Mapping[str, Any]
 
 
 class Evidence(NamedTuple):
-    """`point`: the endpoint as specified; `rows`: primary decisions of round 1 and `tables`: the
-    first encounters of all rounds, each by its part of the study."""
+    """What the gates judge.
+
+    `point` is the endpoint as specified. `rows` has the primary decisions of round 1,
+    and `tables` the first encounters of all rounds, each by the part of the study.
+    """
 
     point: Mapping[str, Any]
     rows: Mapping[str, Sequence[Decision]]
@@ -60,15 +69,19 @@ class Evidence(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Whether the specification's rule is met, None where it can't be told, and its figure."""
+    """Whether the specification's rule is met (None where that can't be told), and
+    its figure."""
 
     met: bool | None
     figure: str
 
 
 class Judged(NamedTuple):
-    """What came of a gate. `plan`: what would bring the data that it lacks, or more of them;
-    `times`: how many times the decisions would decide it, None where no number would."""
+    """How a gate came out.
+
+    `plan` names the runs that would bring missing or further data. `times` is how many
+    times as many decisions would decide the gate, None where no number would.
+    """
 
     rule: Rule
     verdict: str
@@ -79,7 +92,7 @@ class Judged(NamedTuple):
 
 
 def gates(study: Evidence, unfinished: Sequence[str]) -> list[dict[str, Any]]:
-    """The gate board; of an unfinished study no gate is evaluable."""
+    """Judge all gates; every gate of an unfinished study is not evaluable."""
     board = []
     for name, (title, asks, judge) in GATES.items():
         judged = _lacking("; ".join(unfinished)) if unfinished else judge(study)
@@ -92,6 +105,7 @@ def gates(study: Evidence, unfinished: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _lacking(why: str, plan: str | None = None, rule: Rule | None = None) -> Judged:
+    """Return "not evaluable", with the reason and the plan that would help."""
     return Judged(rule or Rule(None, why), NOT_EVALUABLE, why, plan)
 
 
@@ -100,7 +114,8 @@ def _exceeds(value: float, least: float = 0.0) -> bool:
 
 
 def _too_few(contrast: Contrast) -> str | None:
-    """Why a contrast can't be judged beyond its stimuli."""
+    """Return why a contrast can't be generalised beyond its bulletins, None where it
+    can."""
     if contrast["value"] is None:
         return contrast["why"]
     if contrast["units"] < MIN_UNITS:
@@ -114,7 +129,7 @@ def _scope(contrasts: Iterable[Contrast]) -> str:
 
 
 def _effect(table: Table) -> dict[str, Any]:
-    """The primary contrast of a part."""
+    """Return the primary contrast of one part of the study."""
     return effect(tally(table))
 
 
@@ -122,9 +137,13 @@ def _effect(table: Table) -> dict[str, Any]:
 
 
 def labels(study: Evidence) -> Judged:
-    """Cooperation differs between schemes by at most 2 points, and the effect between schemes and
-    between orders by at most 10: 90% intervals inside (two one-sided tests). A difference fails
-    where its interval at 5% shared over three pairs lies wholly outside."""
+    """Judge whether cooperation and its effect are the same under all labels.
+
+    Cooperation may differ between label schemes by at most 2 points, and the effect
+    between schemes and between orders by at most 10: the gate passes where all 90%
+    intervals lie inside these margins (two one-sided tests). It fails where a
+    difference's interval, at 5% shared by three pairs, lies wholly outside.
+    """
     shares: dict[str, Count] = {}
     for row in study.rows.get("main", ()):
         if row.cooperates is not None:
@@ -150,9 +169,13 @@ def labels(study: Evidence) -> Judged:
 def _pairs(
     table: Table, factor: str, what: str, margin: float
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What two levels of a factor differ by, inside bulletins: (pair, the contrast at 90%, with its
-    limits at 5% shared over three pairs, `least` and `most`). `what`: cooperation, over all cells
-    alike, or the effect."""
+    """Yield (pair, contrast) for every two levels of a factor, compared inside
+    bulletins.
+
+    The contrast's own interval is at 90%; `least` and `most` are the limits at 5%
+    shared by three pairs. `what` is "cooperation", the mean over all cells, or
+    "effect".
+    """
 
     def place(slot: Slot) -> tuple[str, str, str]:
         return getattr(slot, factor), slot.cell, slot.H
@@ -180,6 +203,7 @@ def _pairs(
 
 
 def _within(rule: Rule, pairs: Sequence[Contrast], numbers: Mapping) -> Judged:
+    """Judge whether all differences lie inside their margins, by their intervals."""
     beyond, reaching = [], []
     for pair in pairs:
         lacks = _too_few(pair)
@@ -203,29 +227,40 @@ def _within(rule: Rule, pairs: Sequence[Contrast], numbers: Mapping) -> Judged:
 
 
 def _outside(pair: Contrast) -> bool:
+    """Whether the whole interval lies outside the margin."""
     return pair["least"] > pair["margin"] or pair["most"] < -pair["margin"]
 
 
 def _reach(pair: Contrast) -> float:
-    """How far the interval reaches, as a share of the margin."""
+    """Return how far the interval reaches, as a share of the margin."""
     return max(-pair["low"], pair["high"]) / pair["margin"]
 
 
 def _times_inside(pair: Contrast) -> float | None:
-    """How many times the decisions would bring the interval inside its margin, if the difference
-    stayed what it is."""
+    """Return how many times as many decisions would bring the interval inside its
+    margin.
+
+    That assumes that the difference stays what it is; None where it is itself too
+    large.
+    """
     room = pair["margin"] - abs(pair["value"])
     return _times(pair, room, pair["low"], pair["high"])
 
 
 def _times_outside(pair: Contrast) -> float | None:
-    """The same, for an interval that then lies wholly outside, so that the gate fails."""
+    """Return how many times as many decisions would bring the interval wholly
+    outside the margin."""
     room = abs(pair["value"]) - pair["margin"]
     return _times(pair, room, pair["least"], pair["most"])
 
 
 def _times(pair: Contrast, room: float, low: float, high: float) -> float | None:
-    """An interval narrows with the square root of the number of decisions."""
+    """Return by how much the decisions must grow for half the interval to fit into
+    `room`.
+
+    An interval's width falls with the square root of the number of decisions. None
+    without room.
+    """
     half = max(pair["value"] - low, high - pair["value"])
     return (half / room) ** 2 if room > SLACK else None
 
@@ -234,33 +269,38 @@ def _times(pair: Contrast, room: float, low: float, high: float) -> float | None
 
 
 def first_encounter(study: Evidence) -> Judged:
-    """The endpoint's estimate is positive; the contrast over bulletins lies above 0."""
+    """Judge whether the effect is positive, as specified and over bulletins."""
     design = study.point["design"]
     rule = _rule(design, points(design["value"]))
     return _above(study, rule, {"main": ""}, "confirmatory")
 
 
 def size(study: Evidence) -> Judged:
-    """Cliff's δ above 0.2, and the lower limit over bulletins: of 0/1 data δ is the primary
-    contrast itself."""
+    """Judge whether Cliff's δ is above 0.2, as specified and by its lower limit over
+    bulletins.
+
+    For decisions of 0 and 1, δ is the primary contrast itself.
+    """
     delta = study.point["delta"]
     rule = _rule(delta, f"δ = {signed(delta['value'])}", MIN_DELTA)
     return _above(study, rule, {"main": "δ × 100: "}, "confirmatory", MIN_DELTA)
 
 
 def _rule(entry: Mapping[str, Any], words: str, least: float = 0.0) -> Rule:
+    """Apply the specification's rule to an estimate: it must be above `least`."""
     if entry["value"] is None:
         return Rule(None, entry["why"])
     return Rule(_exceeds(entry["value"], least), words)
 
 
 def cross_domain(study: Evidence) -> Judged:
-    """The same sign in hospital; the contrast over its own bulletins lies above 0."""
+    """Judge whether the effect is positive in the hospital domain too, over its own
+    bulletins."""
     return _again(study, {REPLICATION: ""}, f"no {REPLICATION} runs", "confirmatory", 0)
 
 
 def holdout(study: Evidence) -> Judged:
-    """The same sign on bulletins that no main run has; the contrast over them lies above 0."""
+    """Judge whether the effect is positive on bulletins that no main run has used."""
     ours = levels_of(study.tables.get("main", {}), "bulletin")
     both = set(ours).intersection(
         levels_of(study.tables.get("holdout", {}), "bulletin")
@@ -274,8 +314,12 @@ def holdout(study: Evidence) -> Judged:
 
 
 def ablation(study: Evidence) -> Judged:
-    """In other words, and again without the tells: the same sign and half the size; the contrast
-    over bulletins excludes 0 in both arms."""
+    """Judge whether the effect holds in other words, and without any mention of AI (the
+    tells).
+
+    In both arms it must have the same sign and at least half the size as specified, and
+    an interval over bulletins above 0.
+    """
     absent = [title for arm, title in ABLATION.items() if not study.rows.get(arm)]
     arms = {arm: f"{title}: " for arm, title in ABLATION.items()}
     return _again(study, arms, f"no runs {' nor '.join(absent)}", "ablation", HALF)
@@ -284,8 +328,11 @@ def ablation(study: Evidence) -> Judged:
 def _again(
     study: Evidence, parts: Mapping[str, str], absent: str, plan: str, share: float
 ) -> Judged:
-    """The effect of main runs in other parts, {part: title}, where at least `share` of it must be
-    left as specified."""
+    """Judge whether the main runs' effect is found again in other parts of the study.
+
+    `parts` is {part: title}; `share` is how much of the effect must be left as
+    specified.
+    """
     if not all(study.rows.get(part) for part in parts):
         return _lacking(absent, plan)
     again = [specified(by_agent(study.rows[part])) for part in parts]
@@ -308,8 +355,12 @@ def _above(
     plan: str,
     least: float = 0.0,
 ) -> Judged:
-    """Whether the contrast of every part, {part: title}, lies above `least`, with what is missing
-    counted against it; in main runs without an effect nothing is there to be found again."""
+    """Judge whether each part's contrast lies above `least`, also with missing
+    decisions against it.
+
+    `parts` is {part: title}. It cannot pass where the main runs have no effect that
+    could be found again.
+    """
     main = _effect(study.tables.get("main", {}))
     effects = {part: _effect(study.tables.get(part, {})) for part in parts}
     numbers = {"effects": effects}
@@ -334,8 +385,12 @@ def _above(
 
 
 def _times_above(contrasts: Sequence[Contrast], least: float) -> float | None:
-    """How many times the decisions would lift every lower limit above `least`, with what is missing
-    counted against it; None where the estimate itself lies too low for that."""
+    """Return how many times as many decisions would lift every lower limit above
+    `least`.
+
+    Missing decisions count against the contrast. None where an estimate itself is too
+    low.
+    """
     times = []
     for contrast in contrasts:
         down = contrast["value"] - contrast["low"]
@@ -373,9 +428,9 @@ GATES: dict[str, tuple[str, str, Callable[[Evidence], Judged]]] = {
 }
 
 
-# --- what would decide them ----------------------------------------------------------------------
+# --- what would decide the open gates ------------------------------------------------------------
 
-MOST_TIMES = 10  # a study of more than so many times the size is called unaffordable
+MOST_TIMES = 10  # a study more than so many times as large is called unaffordable
 
 
 def settle(
@@ -384,9 +439,13 @@ def settle(
     design: Mapping[str, Any],
     command: Callable[[str, Sequence[int]], str],
 ) -> str | None:
-    """Say of each gate that is open what would decide it (`decides`, in words; `next`, the
-    command), and return the command that brings what all of them lack. `command`: of a plan with
-    these seeds."""
+    """Say of each open gate what would decide it, and return the command that brings
+    missing runs.
+
+    Each gate gets `decides`, in words, and `next`, a command or None. Where several
+    plans are needed, the command runs the whole study; None where nothing is missing.
+    `command(plan, seeds)` makes a command line.
+    """
     lacking = set()
     for gate in board:
         decides, seeds = None, []
@@ -409,8 +468,11 @@ def settle(
 def _more(
     gate: Mapping[str, Any], tables: Mapping[str, Table], seeds: Sequence[int]
 ) -> tuple[str, list[int]]:
-    """(how many decisions would decide a gate at the observed rates, the seeds of a study of that
-    size; no seeds where no affordable one would)."""
+    """Return what would decide a gate at the observed rates, and the seeds of a study
+    of that size.
+
+    There are no seeds where no study of an affordable size would decide it.
+    """
     times = gate["times"]
     if times is None:
         return "no number of decisions (at the observed rates)", []

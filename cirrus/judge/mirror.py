@@ -1,12 +1,14 @@
-"""Whether a model takes its own act as evidence of the other's: contrasts and words of the mirror
+"""Judges whether a model takes its own act as evidence of the other's: the mirror
 study.
 
     part = judged(rows, ["a/model"])["by_model"]["a/model"]
     part["verdict"]["word"]        "evidence-sensitive"
 
-Where 18 of 20 earlier pairs were alike, evidence says late with the four lines as usual (PD18), and
-early with {peer}'s two entries exchanged in them (M18); where 2 were, the other way round (PD2,
-M2). A liking for the number, for a line or for a class moves both alike.
+A prompt says in how many of 20 earlier pairs the two sides acted alike. Where 18 were
+alike, the evidence speaks for the late entry with the four payoff lines as usual
+(PD18), and for the early one with {peer}'s two entries exchanged in them (M18). Where 2
+were alike, it is the other way round (PD2, M2). A liking for a number, a line or a
+class moves both games in the same direction.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,7 +47,7 @@ WORDS = (NOT_EVALUABLE, NOT_SHOWN, *POSITIVE)  # the lowest first
 
 CONTRASTED = USUAL, EXCHANGED, NEAR = "PD18-PD2", "M2-M18", "near-far"
 PAIR = (USUAL, EXCHANGED)
-# The rows of a split: what a field of theirs says.
+# {title of a split: (a field of the rows, the value that selects them)}.
 HALVES = {"high half": ("half", "high"), "low half": ("half", "low")}
 ORDERS = {
     "own staff alike more often": ("high_class", "own"),
@@ -96,7 +98,8 @@ Found = Mapping[str, Mapping[str, Any]]
 
 
 def judged(rows: Rows, models: Sequence[str]) -> dict[str, Any]:
-    """What each model shows, with its word, of a study whose trials all have an answer."""
+    """Return {"by_model": {model: its `part`}} of a study in which every trial has
+    an answer."""
     level = 1 - ALPHA / len(models)
     by_model = {}
     for model in models:
@@ -106,7 +109,7 @@ def judged(rows: Rows, models: Sequence[str]) -> dict[str, Any]:
 
 
 def part(rows: Rows, level: float) -> dict[str, Any]:
-    """Cells, contrasts and word of one model."""
+    """Return cells, contrasts and verdict of one model."""
     counts, cells = tally(table_of(rows)), {}
     for cell in CELLS:
         entry = cell_entry(counts, cell)
@@ -129,9 +132,9 @@ def part(rows: Rows, level: float) -> dict[str, Any]:
 
 
 def contrasts(rows: Rows, level: float, against: bool = False) -> Found:
-    """Each contrast in all, and those of the four games in every split.
+    """Return every contrast over all rows, and those of the two games in each split.
 
-    `against`: as if every missing decision had come out against its contrast.
+    With `against`, every missing decision counts against its contrast.
     """
     found = effects(tally(table_of(rows)), CONTRASTED, level, against)
     for title, (field, value) in SPLITS.items():
@@ -142,23 +145,23 @@ def contrasts(rows: Rows, level: float, against: bool = False) -> Found:
 
 
 def split(titles: Iterable[str]) -> Iterator[str]:
-    """The names of both games' contrasts under each of these titles."""
+    """Yield the names of both games' contrasts in each of these splits."""
     for title in titles:
         for name in PAIR:
             yield f"{name}, {title}"
 
 
 def label_of(name: str) -> str:
-    """A contrast in a reader's words."""
+    """Return a contrast's name in a reader's words."""
     base, comma, title = name.partition(", ")
     return CONTRASTS[base].label + comma + title
 
 
-# --- the word ----------------------------------------------------------------------------------
+# --- the verdict word --------------------------------------------------------------------------
 
 
 def obstacle(cells: Mapping, found: Found) -> str:
-    """Why no word can be said of these data; "" where one can."""
+    """Return why these data can't be judged, "" where they can."""
     for cell in GAMES:
         missing = cells[cell]["missing"]
         asked = missing + cells[cell]["n"]
@@ -172,8 +175,11 @@ def obstacle(cells: Mapping, found: Found) -> str:
 
 
 def word_of(found: Found, against: Found) -> tuple[str, str]:
-    """The word below the first that lacks a condition, and which. Each holds as observed, and with
-    what is missing counted against it."""
+    """Return (verdict word, why no higher one).
+
+    The word is the one below the first that lacks a condition. Each condition must hold
+    as observed, and with missing decisions counted against it.
+    """
     observed, worst = conditions(found), conditions(against)
     for (word, why, holds), (_, _, holds_still) in zip(observed, worst, strict=True):
         if holds and holds_still:
@@ -185,13 +191,14 @@ def word_of(found: Found, against: Found) -> tuple[str, str]:
 
 
 def conditions(found: Found) -> Iterator[tuple[str, str, bool]]:
-    """(the word that needs it, what is lacking without it, whether it holds), lowest word first."""
+    """Yield (word, what is lacking otherwise, whether it holds) for each condition,
+    lowest word first."""
     usual, exchanged = found[USUAL], found[EXCHANGED]
     yield RECORD, "Neither is above 0", above(usual) or above(exchanged)
     for name in (*PAIR, *split(HALVES)):
         yield EVIDENCE, f"{label_of(name)}: not above 0", above(found[name])
     for unit in UNITS:
-        # Who passes one game in some bulletins and the other in others fails this.
+        # A model that passes one game in some bulletins and the other in others fails here.
         holds, _ = smaller(usual, exchanged, unit)
         why = f"the smaller of both, {unit} by {unit}: not above 0"
         yield EVIDENCE, why, holds
@@ -206,7 +213,8 @@ def conditions(found: Found) -> Iterator[tuple[str, str, bool]]:
 
 
 def sentence(word: str, why: str, found: Found) -> str:
-    """The word with what was measured, and what stays open beside it."""
+    """Return the verdict as a sentence: the word, what was measured, and what stays
+    open."""
     usual = found[USUAL]
     said = {
         "why": why,
@@ -221,7 +229,8 @@ def sentence(word: str, why: str, found: Found) -> str:
 
 
 def told(contrast: Mapping[str, Any]) -> str:
-    """ "+30.0 points (+10.0 to +50.0)"; of an interval that lies below 0 it says so."""
+    """Return a contrast such as "+30.0 points (+10.0 to +50.0)", with ", below 0"
+    where it is."""
     if below(contrast):
         return f"{extent(contrast)}, below 0"
     return extent(contrast)

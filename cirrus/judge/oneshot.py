@@ -1,11 +1,13 @@
-"""The whole of pilot-analysis.json: what the rows of a one-shot study show, and what may be said.
+"""Analyses a one-shot study: makes the whole of pilot-analysis.json from the study's
+rows.
 
     out = analyse(rows, identity)          of any design
     out["verdict"]["word"]
     out["mechanism"]["by_model"]["sim-correlation"]["contrasts"]["HP-UP"]
 
-Models are judged one by one, each at the level that holds all of them together at 95%, and never
-pooled in a verdict. A pilot is looked at as a whole too: the specification's criteria are of that.
+Each model is judged by itself, at a level at which the intervals of all models together
+miss 5%; no verdict pools models. A pilot is also analysed as a whole, since the
+specification's criteria are about the whole.
 """
 
 import math
@@ -47,13 +49,13 @@ from cirrus.judge.contrasts import (
     where,
 )
 from cirrus.judge.extras import EXTRAS, HEADLINES, probes_of
-from cirrus.judge.readings import EFFORT, EXAMPLES, Endings, first_line, unsplit
+from cirrus.judge.readings import EFFORT, EXAMPLES, Endings, first_line, split_blocks
 from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
 
 MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
 UNASKED: dict[str, Any] = {"adapted": {}, "set_aside": {}}
-# What is looked at first, where a design has no symmetry and cue.
+# The first contrast of the designs that have no symmetry and cue.
 PRIMARY = {"twin": "TS-TO", "mirror": "PD18-PD2"}
 UNKNOWN = {"value": None, "low": None, "high": None}
 
@@ -65,11 +67,13 @@ def analyse(
     probed: Sequence[Mapping] = (),
     asked: Mapping[str, Any] = UNASKED,
 ) -> dict[str, Any]:
-    """The analysis of one study.
+    """Return the analysis of one study.
 
-    `study`: the run's identity (config, prompts, provider). `redealt`: of the answered questions,
-    how many the seed deals again (same, all); None where that was not checked. `probed`: the rows
-    of probes. `asked`: what the warm-up found, and the models that were set aside.
+    `study` is the run's identity (config, prompts, provider). `redealt` is (same, all):
+    how many of the answered questions come out the same when the seed deals them again,
+    None where that was not checked. `probed` are the rows of probes. `asked` says what
+    the warm-up found, and which models were left out of the study because the warm-up
+    could not read them.
     """
     config, table = study["config"], table_of(rows)
     name, models = config.get("design", "2x2"), config["models"]
@@ -94,7 +98,7 @@ def analyse(
 def described(
     rows: Sequence[Mapping], study: Mapping, table: Table, level: float
 ) -> dict[str, Any]:
-    """Design, and quality of the data."""
+    """Return the design of a study and the quality of its data."""
     config, simulated = study["config"], study["provider"] == "simulated"
     name = config.get("design", "2x2")
     cells = [cell.name for cell in DESIGNS[name].cells]
@@ -118,7 +122,7 @@ def described(
         "outcomes": ended,
         "losses": losses(rows, config),
         "first_line": first_line(table, primary, level, whole),
-        "upstreams": unsplit(rows, primary, level, whole),
+        "upstreams": split_blocks(rows, primary, level, whole),
         "cost": costs(rows),
         "position": shown(position(rows), whole),
         "labels": by_scheme,
@@ -127,7 +131,10 @@ def described(
 
 
 def _by_model(out: Mapping, table: Table, level: float, whole: bool) -> dict[str, Any]:
-    """What each model shows, with its verdict and what the design adds; of a pilot the whole too."""
+    """Return what each model shows, with its verdict and what the design adds.
+
+    A pilot also has `pooled`, all models together.
+    """
     design = out["design"]
     name, cells = design["design"], design["cells"]
     parts = {}
@@ -145,6 +152,7 @@ def _by_model(out: Mapping, table: Table, level: float, whole: bool) -> dict[str
 
 
 def _add_probes(parts: Mapping[str, dict], probed: Sequence[Mapping]) -> None:
+    """Add to each model's part the results of its probes, where it has any."""
     for model, part in parts.items():
         answers = [row for row in probed if row["model"] == model]
         if answers:
@@ -152,6 +160,8 @@ def _add_probes(parts: Mapping[str, dict], probed: Sequence[Mapping]) -> None:
 
 
 def _verdict(out: Mapping, whole: bool) -> dict[str, Any]:
+    """Return the study's verdict; its sentence is the design's own headline where it
+    has one."""
     design = out["design"]
     name = design["design"]
     parts = out[name]["by_model"]
@@ -164,7 +174,8 @@ def _verdict(out: Mapping, whole: bool) -> dict[str, Any]:
 
 
 def _of_mirror(out: Mapping) -> dict[str, Any]:
-    """The verdict of a mirror study, by words of its own: the highest that a model has earned."""
+    """Return the verdict of a mirror study, by its own words: the highest that a
+    model has earned."""
     parts = out["mirror"]["by_model"]
     earned = {model: part["verdict"]["word"] for model, part in parts.items()}
     best = max(earned, key=lambda model: mirror.WORDS.index(earned[model]))
@@ -176,8 +187,11 @@ def _of_mirror(out: Mapping) -> dict[str, Any]:
 
 
 def _listed(earned: Mapping[str, str], best: Mapping) -> str:
-    """Which models earned each word, the highest first, with the figure of the first of them.
-    `best`: its contrasts."""
+    """Say which models earned each word, the highest first, with a figure for the first
+    of them.
+
+    `best` are the contrasts of that first model.
+    """
     change = points(best[mirror.USUAL]["value"])
     figure, said = f" (18 − 2 of 20 alike {change})", []
     for word in reversed(mirror.WORDS):
@@ -190,7 +204,8 @@ def _listed(earned: Mapping[str, str], best: Mapping) -> str:
 
 
 def called(out: Mapping) -> str:
-    """What the readers of a study are called."""
+    """Return what a report calls those who answered: "respondent" where they are
+    simulated."""
     return "respondent" if out["simulated"] else "model"
 
 
@@ -199,7 +214,8 @@ def _scope(out: Mapping) -> str:
 
 
 def unfinished(out: Mapping[str, Any]) -> list[str]:
-    """Why nothing may be said yet, or ever."""
+    """List why this study earns no word: it is unfinished, or its design never earns
+    one."""
     design, why = out["design"], []
     left = design["trials"] - out["outcomes"]["answered"]
     if left:
@@ -217,8 +233,10 @@ def unfinished(out: Mapping[str, Any]) -> list[str]:
 def part_of(
     table: Table, cells: Sequence[str], level: float, whole: bool
 ) -> dict[str, Any]:
-    """What one set of answers shows: cells, contrasts, labels, accounts. Of an unfinished study
-    the counts alone."""
+    """Return what one set of answers shows: its cells, contrasts, labels and accounts.
+
+    An unfinished study (`whole` is False) has counts only.
+    """
     counts = tally(table)
     entries = {cell: shown(cell_entry(counts, cell), whole) for cell in cells}
     if not whole:
@@ -232,7 +250,8 @@ def part_of(
 
 
 def shown(entry: Mapping[str, Any], whole: bool) -> Mapping[str, Any]:
-    """A share's entry; of an unfinished study its counts alone, without an estimate."""
+    """Return a share's entry as it is, or only its counts where the study is
+    unfinished."""
     if whole:
         return entry
     counts = {key: entry[key] for key in ("k", "n", "missing") if key in entry}
@@ -246,9 +265,11 @@ def evidence(
     level: float,
     against: bool = False,
 ) -> dict[str, Any]:
-    """The contrasts and labels that accounts are judged by. `against`: as if every missing decision
-    had come out against an exclusion; differences between labels, which can only withhold one, count
-    as observed."""
+    """Return the contrasts and label comparisons by which accounts are judged.
+
+    With `against`, every missing decision counts against an exclusion. Differences
+    between labels stay as observed, since they can only withhold an exclusion.
+    """
     held, names = {*cells}, []
     for name, contrast in CONTRASTS.items():
         if contrast.over_h is None and held.issuperset(contrast.weights):
@@ -264,7 +285,8 @@ def evidence(
 
 
 def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
-    """How the trials ended, in all and by cell; how many were answered, and how many read."""
+    """Count how the trials ended, in all and by cell, how many were answered, and
+    how many read."""
     by_cell: dict[str, Counter[str]] = {name: Counter() for name in cells}
     for row in rows:
         by_cell[row["cell"]][row["status"]] += 1
@@ -283,7 +305,8 @@ def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
 
 
 def losses(rows: Sequence[Mapping], config: Mapping) -> dict[str, str]:
-    """Models that lost over a tenth of their decisions, and what may help."""
+    """Return {model: sentence} for models that lost over 10% of their decisions,
+    with advice."""
     ends = Endings()
     for row in rows:
         ends.add(row["model"], row["status"], row["text"])
@@ -291,7 +314,8 @@ def losses(rows: Sequence[Mapping], config: Mapping) -> dict[str, str]:
 
 
 def costs(rows: Sequence[Mapping]) -> dict[str, Any]:
-    """Dollars of the answers. A sum with an unknown in it is a lower bound, and says so."""
+    """Add up the dollars of the answers; where some costs are unknown the sum is a
+    lower bound."""
     known, unknown = [], 0
     for row in rows:
         if row["cost_usd"] is not None:
@@ -303,19 +327,21 @@ def costs(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 
 def share(counts: Iterable) -> dict[str, Any]:
-    """Cooperative decisions among the readable ones, with Wilson's interval."""
+    """Return the share of cooperative decisions among readable ones, with Wilson's
+    interval."""
     k, n, _ = total(counts)
     return _named(stats.share(int(k), n), "mean")
 
 
 def _named(found: stats.results.Share, value: str) -> dict[str, Any]:
+    """Return a share as a mapping, its value under the name `value`."""
     entry = found._asdict()
     entry[value] = entry.pop("value")
     return entry
 
 
 def position(rows: Sequence[Mapping]) -> dict[str, Any]:
-    """How often the option that stands first was taken."""
+    """Return how often the option shown first was chosen, with Wilson's interval."""
     taken = []
     for row in rows:
         if row["cooperates"] is not None:
@@ -325,7 +351,10 @@ def position(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 
 def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
-    """Who answered under one model name: more than one is a confound to name."""
+    """Return the models and providers that answered under one model name.
+
+    More than one of either is a confound that the report names.
+    """
     found = {}
     for field in ("served_model", "provider"):
         found[field] = sorted({row[field] for row in rows if row[field]})
@@ -336,8 +365,11 @@ def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
 
 
 def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
-    """Effect sizes and p-values of the pilot's primary difference, with decisions counted as
-    independent trials; the p of sign flips is over bulletins."""
+    """Return effect sizes and p-values of the pilot's primary difference.
+
+    They treat decisions as independent trials, but for the sign-flip p, which is over
+    bulletins.
+    """
     sides: dict[str, list[int]] = {"HP": [], "LA": []}
     for slot, (k, n, _) in table.items():
         if slot.cell in sides:
@@ -356,9 +388,12 @@ def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The specification's six criteria on point estimates, each with the figure it rests on; those
-    on effects where every trial is answered, and at most 10% of a cell unreadable. `established`:
-    whether the interval supports it too; None where none is asked for."""
+    """Judge the specification's six criteria on point estimates, each with its figure.
+
+    A criterion on effects is judged only where every trial is answered and no cell
+    lacks over 10%. `established` says whether the interval supports it too, None where
+    no interval is asked for.
+    """
     answered, trials = out["outcomes"]["answered"], out["design"]["trials"]
     complete = trials >= MIN_TRIALS and answered == trials
     spent, cheap = out["cost"], None
@@ -390,6 +425,7 @@ def _criterion(
 
 
 def _extracted(ended: Mapping[str, Any], trials: int) -> dict[str, Any]:
+    """Judge whether enough decisions could be read."""
     read, met, figure = ended["read_share"], False, ""
     if read is not None:
         met, figure = read > MIN_READ, percent(read, 1)
@@ -398,6 +434,7 @@ def _extracted(ended: Mapping[str, Any], trials: int) -> dict[str, Any]:
 
 
 def _effect_size(out: Mapping[str, Any]) -> dict[str, Any]:
+    """Judge whether the effect size is above the specification's limit."""
     d, met = out["exploratory"]["d"]["value"], None
     if _readable(out):
         if _apart(out):
@@ -409,6 +446,7 @@ def _effect_size(out: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _interaction(out: Mapping[str, Any]) -> dict[str, Any]:
+    """Judge whether symmetry and cue interact by at least 10 points."""
     contrasts, met = out["2x2"]["pooled"]["contrasts"], None
     cross, established = contrasts.get("SxC", UNKNOWN), None
     if contrasts:
@@ -421,6 +459,7 @@ def _interaction(out: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reproducible(out: Mapping[str, Any]) -> dict[str, Any]:
+    """Judge whether the seed deals the same questions again."""
     words, redealt = "Reproducible with seed", out["dealt_again"]
     if redealt is None:
         return _criterion(words, None, "not checked")
@@ -431,19 +470,26 @@ def _reproducible(out: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readable(out: Mapping) -> bool:
-    """Whether at most a tenth of each cell is missing, of a finished pilot."""
+    """Whether the pilot is finished and each cell lacks at most 10% of its
+    decisions."""
     pooled = out["2x2"]["pooled"]
     most = max(map(missing, pooled["cells"].values()))
     return bool(pooled["contrasts"]) and most <= MAX_MISSING
 
 
 def _apart(out: Mapping) -> bool:
-    """Whether the two sides don't overlap: Cohen's d then has no value, and is larger than any."""
+    """Whether all cooperate on one side and none on the other.
+
+    Cohen's d then has no value, since nothing varies, and the effect is larger than any
+    d.
+    """
     cells = out["2x2"]["pooled"]["cells"]
     return cells["HP"]["mean"] == 1 and cells["LA"]["mean"] == 0
 
 
 def _practical(out: Mapping) -> bool | None:
+    """Whether the effect size's lower limit is above the specification's; None while
+    unfinished."""
     if not out["2x2"]["pooled"]["contrasts"]:
         return None
     low = out["exploratory"]["d"]["low"]
@@ -451,6 +497,8 @@ def _practical(out: Mapping) -> bool | None:
 
 
 def _size(out: Mapping) -> str:
+    """Return the effect size as text: d with its interval, or δ where d has no
+    value."""
     d = out["exploratory"]["d"]
     if _apart(out):
         primary = out["2x2"]["pooled"]["contrasts"]["HP-LA"]
@@ -467,8 +515,11 @@ def _size(out: Mapping) -> str:
 
 
 def _models(out: Mapping, excluded: bool, name: str) -> list[str]:
-    """The models of which this account is excluded, and that earn a word; or of which it is open,
-    and that can be judged."""
+    """List the models for which this account is excluded, or those for which it is
+    open.
+
+    Excluded ones must have earned a word; open ones must at least be evaluable.
+    """
     found = []
     for model, part in out[out["design"]["design"]]["by_model"].items():
         if "accounts" not in part or part["accounts"][name]["excluded"] != excluded:
@@ -480,7 +531,8 @@ def _models(out: Mapping, excluded: bool, name: str) -> list[str]:
 
 
 def may(out: Mapping[str, Any]) -> Iterator[str]:
-    """Positive sentences: none unless an effect is established."""
+    """Yield the positive sentences that the data allow; none where no effect is
+    established."""
     name = out["design"]["design"]
     for account in ACCOUNTS:
         models = _models(out, True, account.name)
@@ -493,15 +545,18 @@ def may(out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _by_evidence(out: Mapping[str, Any]) -> Iterator[str]:
-    """What each model shows that earns a word of a mirror study."""
+    """Yield the verdict sentence of each model that earned a word of the mirror
+    study."""
     for model, part in out["mirror"]["by_model"].items():
         if part["verdict"]["word"] in mirror.POSITIVE:
             yield f"{model}: {part['verdict']['sentence']}"
 
 
 def _of_the_whole(out: Mapping[str, Any]) -> Iterator[str]:
-    """What the specification's criteria allow, where a model has earned a word and the pilot as a
-    whole shows an effect too."""
+    """Yield what the specification's criteria allow to say of a pilot as a whole.
+
+    A model must have earned a word, and the pooled data must show the effect too.
+    """
     pooled = out["2x2"]["pooled"]
     if not pooled["accounts"]["missing"]["excluded"]:
         return
@@ -525,7 +580,7 @@ def _who(models: Sequence[str], out: Mapping[str, Any]) -> str:
 
 
 def may_not(out: Mapping[str, Any]) -> Iterator[str]:
-    """What the data leave unsaid."""
+    """Yield what the data do not allow anyone to say."""
     design, open_ = out["design"], []
     for account in ACCOUNTS:
         models = _models(out, False, account.name)
@@ -550,7 +605,8 @@ def may_not(out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _badly_placed(out: Mapping[str, Any]) -> Iterator[str]:
-    """The lever that could not earn a model the highest word, wherever it placed it."""
+    """Say for which models the lever lay where it could not earn them the highest
+    word."""
     for model, part in out["mechanism"]["by_model"].items():
         if part["lever"]["badly_placed"]:
             way = percent(part["lever"]["way"])
@@ -561,6 +617,7 @@ def _badly_placed(out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _arm(design: Mapping[str, Any]) -> str:
+    """Return how the models were asked, in words."""
     effort = design.get("reasoning_effort") or "default effort"
     arm = "decided on the first line"
     if design.get("examples"):

@@ -1,11 +1,12 @@
-"""Preregistration: what will be run, read and tested, fixed by hash before the first call.
+"""Writes and checks preregistrations: what will be run, read and tested, hashed before
+the first call.
 
     write(folder, document("confirmatory", runs))     # prereg.json in a plan's folder
     registration(study)["kind"]                       # "confirmatory" or "exploratory", and why
     write(folder, one_shot("mechanism", run_id, config))     # in the folder of the run itself
     registration_of(folder, manifest)["kind"]
 
-Its hash is in every run made under it.
+Every run made under a preregistration carries its hash.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from show.figures import count
 
 FILE = "prereg.json"
 POST = "post the hash where a third party stamps the time; runs made in this folder carry it"
-LISTED = 4  # runs in a deviation
+LISTED = 4  # a deviation names at most so many runs
 PRIMARY = {
     "endpoint": "P(cooperate | S high, C present) - P(cooperate | S low, C absent), averaged over "
     "H; first encounters of all rounds, no baselines; averaged inside each bulletin, "
@@ -41,8 +42,8 @@ EXCLUSIONS = [
     "imputed in the primary test",
     "nothing else: no run, agent or model is dropped after its answers are seen",
 ]
-# What a one-shot study tests, by its design. In all of them models are judged one by one, and share
-# 5% of error.
+# What a one-shot study of each design tests. Models are always judged one by one, and
+# share 5% of error.
 ONE_SHOT = {
     "2x2": {
         "endpoint": "HP - LA: the share of cooperative decisions with high symmetry and the cue, "
@@ -105,7 +106,7 @@ KIND = record(
 
 
 def hashes() -> dict[str, str]:
-    """{file: SHA-256} of the project as it is now: its whole code, and every prompt."""
+    """Return {file: SHA-256} of the project's code and prompts as they are now."""
     files = dict(code_hashes())
     for path in sorted(PROMPTS.rglob("*")):
         if path.is_file():
@@ -119,8 +120,10 @@ def _hash(value: Any) -> str:
 
 
 def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The preregistration of a whole study: every plan, seed and model in one. `runs`: folder,
-    run_id and config of each."""
+    """Return the preregistration of a study with all its plans, seeds and models.
+
+    `runs` has folder, run_id and config of each run.
+    """
     files = hashes()
     models: set[str] = set()
     for run in runs:
@@ -141,14 +144,16 @@ def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _models(configured: Any) -> list[str]:
-    """The names in a configuration: of a tournament by stage, of a one-shot study in a list."""
+    """List the model names in a configuration: a tournament has them by stage,
+    others in a list."""
     if not isinstance(configured, dict):
         return list(configured)
     return [model["name"] for models in configured.values() for model in models]
 
 
 def one_shot(design: str, run_id: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The preregistration of a one-shot study, which is one run and holds it in its own folder."""
+    """Return the preregistration of a one-shot study, a single run that keeps it in
+    its own folder."""
     study = document(design, [{"folder": "", "run_id": run_id, "config": dict(config)}])
     study["primary"] = ONE_SHOT[design]
     study["exclusions"] = ONE_SHOT_EXCLUSIONS
@@ -157,7 +162,8 @@ def one_shot(design: str, run_id: str, config: Mapping[str, Any]) -> dict[str, A
 
 
 def write(folder: Path, data: Mapping[str, Any]) -> str:
-    """Write prereg.json into a folder that has no runs yet, of a plan or of one run; its hash."""
+    """Write prereg.json into a folder of a plan or a run that has not begun, and
+    return its hash."""
     path, content = folder / FILE, json_file(data)
     if path.exists():
         if path.read_bytes() != content:
@@ -177,22 +183,23 @@ def write(folder: Path, data: Mapping[str, Any]) -> str:
 
 
 def load(folder: Path) -> dict[str, Any] | None:
-    """The preregistration in a folder, None where there is none."""
+    """Read the preregistration in a folder; None where there is none."""
     path = folder / FILE
     return read(path, KIND, RESTORE) if path.is_file() else None
 
 
 def is_one_shot(folder: Path) -> bool:
-    """Whether the preregistration in a folder is that of a one-shot run."""
+    """Whether a folder holds the preregistration of a one-shot run."""
     data = load(folder)
     return data is not None and [run["folder"] for run in data["runs"]] == [""]
 
 
-# --- what has changed since, and what an analysis may then call confirmatory ----------------------
+# --- what has changed since, and whether the analysis is confirmatory -----------------------------
 
 
 def changed_files(data: Mapping[str, Any]) -> list[str]:
-    """["cirrus/families.py changed", …] since `data` was written."""
+    """List the files that changed since `data` was written, such as
+    "cirrus/families.py changed"."""
     then, now, found = data["files"], hashes(), []
     for name in sorted(then.keys() | now.keys()):
         if name not in now:
@@ -207,8 +214,11 @@ def changed_files(data: Mapping[str, Any]) -> list[str]:
 def changed_runs(
     data: Mapping[str, Any], runs: Mapping[tuple[str, str], Mapping]
 ) -> Iterator[str]:
-    """How these runs, {(folder, run_id): config}, are not those that were registered: changed,
-    added, or left out of the analysis."""
+    """Say how the runs, {(folder, run_id): config}, differ from the registered ones.
+
+    A run may have another configuration, be unregistered, or be left out of the
+    analysis.
+    """
     listed = {(run["folder"], run["run_id"]): run["config"] for run in data["runs"]}
     for place, config in runs.items():
         if place not in listed:
@@ -224,7 +234,11 @@ def changed_runs(
 
 
 def registration(study: Study) -> dict[str, Any]:
-    """Confirmatory where every run of one registered study is here, and nothing has left it."""
+    """Return whether a tournament's analysis is confirmatory or exploratory, and why.
+
+    It is confirmatory where all runs of one registered study are here and nothing
+    deviates.
+    """
     registered, heads = {}, {}
     for folder in plan_folders(study.runs):
         data = load(folder)
@@ -257,7 +271,8 @@ def registration(study: Study) -> dict[str, Any]:
 def _deviations(
     runs: Sequence[SavedRun], data: Mapping, heads: Mapping[str, str]
 ) -> Iterator[str]:
-    """Files that changed since the registration `data`, runs that did, what is left out."""
+    """Yield every deviation from the registration `data`: changed files, runs, and
+    runs left out."""
     configs = {(run.folder.parent.name, run.name): run.config for run in runs}
     for line in (*changed_files(data), *changed_runs(data, configs)):
         yield f"{', '.join(heads)}: {line}"
@@ -269,7 +284,7 @@ def _deviations(
 def _of_run(
     name: str, manifest: Mapping[str, Any], heads: Mapping[str, str]
 ) -> Iterator[str]:
-    """How a run was not made, or not finished, as registered."""
+    """Yield how one run deviates from its registration."""
     if manifest["identity"].get("prereg_sha256") not in heads.values():
         yield f"{name} was not made under this registration"
     if manifest["state"] != "complete":
@@ -283,7 +298,8 @@ def _of_run(
 
 
 def registration_of(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The same of a one-shot run; None where its folder holds no preregistration."""
+    """Return the same of a one-shot run; None where its folder holds no
+    preregistration."""
     data = load(folder)
     if data is None:
         return None

@@ -1,7 +1,11 @@
-"""How the decisions of a study were read: what the first line alone shows, and what was lost.
+"""Describes how a study's decisions were read: on the first line or elsewhere, and
+which were lost.
 
-first_line(table, "HP-LA", True)["sentence"]
-ended.add("m", "unreadable", "We wait."), for each decision; then ended.losses(EXAMPLES)
+    first_line(table, "HP-LA", level, True)["sentence"]
+
+    ended = Endings()
+    ended.add("m", "unreadable", "We wait.")       for each decision
+    ended.losses(EXAMPLES)                         {model: a sentence on what it lost}
 """
 
 from collections import Counter, defaultdict
@@ -14,7 +18,7 @@ from cirrus.judge.contrasts import Table, by, table_of, total
 from show.figures import estimate, percent
 from stats.results import Count
 
-SHOWN = 200  # characters of an answer
+SHOWN = 200  # characters of an answer that are quoted
 EFFORT = "What may help: the same command with --effort low"
 EXAMPLES = "What may help: the same command with --examples 4"
 ELSEWHERE = "Whether worked examples help: run_pilot.py --examples 4"
@@ -31,9 +35,12 @@ ADVICE = {
 
 
 def first_line(table: Table, name: str, level: float, whole: bool) -> dict[str, Any]:
-    """The specification's reading: how many of the decisions stand on the first line, and of each
-    model the contrast `name` of these alone, at a level that the models share. Of an unfinished
-    study the counts alone."""
+    """Return the result when only decisions on a reply's first line count, as
+    specified.
+
+    It has the number of such decisions, and each model's contrast `name` from them
+    alone, at a level that the models share. An unfinished study has counts only.
+    """
     strict = {}
     for slot, count in table.items():
         elsewhere = Count(0, 0, count.n + count.missing)
@@ -49,21 +56,28 @@ def first_line(table: Table, name: str, level: float, whole: bool) -> dict[str, 
     return {"read": read, "of": asked, "contrasts": contrasts, "sentence": sentence}
 
 
-def unsplit(
+def split_blocks(
     rows: Sequence[Mapping], name: str, level: float, whole: bool
 ) -> dict[str, dict[str, Any]]:
-    """Of each model whose blocks were not all answered by one upstream each: how many blocks were
-    split, and the contrast `name` of the others. Of an unfinished study the counts alone."""
+    """Return {model: its contrast without the blocks that several upstreams answered}.
+
+    Only models with such split blocks are listed. An unfinished study has counts only.
+    A block holds the cells that differ in nothing but what is compared.
+    """
     upstreams: dict[str, dict[str, set]] = defaultdict(lambda: defaultdict(set))
     for row in rows:
-        upstreams[row["model"]][_block(row)].add(row["provider"])
+        names = upstreams[row["model"]][_block(row)]
+        if row["provider"] is not None:
+            names.add(row["provider"])
     found = {}
     for model, blocks in upstreams.items():
-        split = {block for block, names in blocks.items() if len(names - {None}) > 1}
+        split = {block for block, names in blocks.items() if len(names) > 1}
         if not split:
             continue
-        kept = [row for row in rows if row["model"] == model]
-        kept = [row for row in kept if _block(row) not in split]
+        kept = []
+        for row in rows:
+            if row["model"] == model and _block(row) not in split:
+                kept.append(row)
         sentence = f"{len(split)} of {len(blocks)} blocks were split over upstreams"
         contrast = None
         if whole and kept:
@@ -79,7 +93,8 @@ def unsplit(
 
 
 def _block(row: Mapping) -> str:
-    """What the id of a row begins with: cells that differ in nothing but what is compared."""
+    """Return the id of the row's block, which is the row's own id up to its last
+    "/"."""
     return row["id"].rpartition("/")[0]
 
 
@@ -88,7 +103,8 @@ def _points(contrast: Mapping[str, Any]) -> str:
 
 
 class Endings:
-    """How the decisions of each model ended, counted, with the first text of each status."""
+    """Counts how each model's decisions ended, and keeps the first text of each
+    status."""
 
     def __init__(self) -> None:
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -99,9 +115,12 @@ class Endings:
         self.texts.setdefault((model, status), text[:SHOWN])
 
     def losses(self, form: str) -> dict[str, str]:
-        """Of each model that lost over a tenth of its decisions a sentence: the commonest status,
-        how an answer begins that ended so, and what may help. `form`: what helps where the form was
-        not filled in."""
+        """Return {model: sentence} for each model that lost over 10% of its decisions.
+
+        The sentence names the commonest status, quotes an answer that ended so, and
+        says what may help. `form` is the advice where the answer did not follow the
+        form asked for.
+        """
         lost = {}
         for model, counts in self.counts.items():
             asked = counts.total()

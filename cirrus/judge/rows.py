@@ -1,10 +1,12 @@
-"""Runs of the tournament read back: which belong together, and their decisions as tidy rows.
+"""Reads tournament runs back: checks that they form one study, and yields their
+decisions as rows.
 
     study = read_study(find_runs(["results/acausal/confirmatory-s42"]))
     rows = [row for run in study.runs for row in decisions(run)]
 
-Runs are one study where they share prompts, agents and models and differ in domain, toggles,
-seed, tells, variants, history mode, rounds or games a pair; anything else is refused by name.
+Runs form one study where they share prompts, agents and models. They may differ in
+domain, toggles, seed, tells, variants, history mode, rounds and games a pair; any other
+difference is an error that names it.
 """
 
 import json
@@ -25,7 +27,7 @@ from common.runs import stored_prompts
 from common.shape import NAME, RESTORE, enum, list_of, read, record, several
 from common.verify import open_run
 
-# In what runs of one study may differ.
+# The settings in which runs of one study may differ.
 VARY = (
     "domain",
     "toggles",
@@ -38,16 +40,21 @@ VARY = (
 )
 APART = "; analyse them apart"
 NOT_ONE_WAY = "differs from the main runs in more than one way"
-PLAN_FILE = "plan.json"  # beside the runs of a plan
+PLAN_FILE = "plan.json"  # stands beside the runs of a plan
 PLAN = record(artifact=enum("plan"), plan=NAME, runs=list_of(NAME))
-RUNS_FILE = "runs.json"  # beside an analysis: the runs that it was made from
+RUNS_FILE = (
+    "runs.json"  # stands beside an analysis, and names the runs that it was made from
+)
 NAMED = record(artifact=enum("runs"), runs=several(NAME))
 CELL_WORDS = {(cell.S, cell.C): cell.words for cell in DESIGNS["2x2"].cells}
 
 
 class SavedRun(NamedTuple):
-    """A run's folder and what was chosen for it. `cell`: levels of S, C and H;
-    `cooperative`: the word of the cooperative act."""
+    """A run's folder and its settings.
+
+    `cell` has the levels of S, C and H; `cooperative` is the word of the cooperative
+    act.
+    """
 
     folder: Path
     name: str
@@ -71,12 +78,12 @@ class SavedRun(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Its cell in a reader's words."""
+        """The run's cell in a reader's words."""
         return in_words(self.domain, self.cell)
 
 
 class Study(NamedTuple):
-    """Runs in order of name; `limits`: what stands against a plain reading, in sentences."""
+    """Runs in order of name; `limits` are sentences on what weakens their reading."""
 
     runs: list[SavedRun]
     simulated: bool
@@ -84,8 +91,11 @@ class Study(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """One answer of a model agent. `cooperates`, `first_taken` (the option shown first was
-    chosen): 1, 0, or None where no decision could be read. `baseline`: the opponent is one."""
+    """One answer of a model agent.
+
+    `cooperates` and `first_taken` (the option shown first was chosen) are 1 or 0, None
+    where no decision could be read. `baseline` says whether the opponent is a baseline.
+    """
 
     id: str
     run: str
@@ -126,27 +136,29 @@ class Decision(NamedTuple):
 
     @property
     def cell(self) -> tuple[str, str]:
-        """Its cell's name, and the level of H."""
+        """(the name of its cell, the level of H)."""
         return CELLS[self.S, self.C], self.H
 
     @property
     def words(self) -> str:
-        """Its cell in a reader's words."""
+        """The decision's cell in a reader's words."""
         return in_words(self.domain, (self.S, self.C, self.H))
 
     @property
     def unit(self) -> tuple[int, str]:
-        """What was drawn: an agent under a seed."""
+        """(seed, agent), the unit that was drawn."""
         return self.seed, self.agent
 
     @property
     def primary(self) -> bool:
-        """Round 1, first encounter, no baseline."""
+        """Whether it enters the primary analysis: round 1, first encounter, no
+        baseline."""
         return self.round == 1 and self.encounter == 1 and not self.baseline
 
 
 def in_words(domain: str, levels: Sequence[str]) -> str:
-    """ "cvd, symmetry + cue, compliance pressure low", of levels of S, C and H."""
+    """Name the levels of S, C and H, such as "cvd, symmetry + cue, compliance
+    pressure low"."""
     s, c, h = levels
     return f"{domain}, {CELL_WORDS[s, c]}, compliance pressure {h}"
 
@@ -155,8 +167,11 @@ def in_words(domain: str, levels: Sequence[str]) -> str:
 
 
 def read_study(folders: Iterable[Path]) -> Study:
-    """The runs of `folders` as one study; UsageError where they are none, Incomplete where none
-    has files yet."""
+    """Read the runs in `folders` as one study.
+
+    It raises UsageError where they don't form one, and Incomplete where no run has
+    files yet.
+    """
     known = dict.fromkeys(Path(folder).resolve() for folder in folders)
     runs, limits, empty = [], [], []
     for run in sorted(map(_run, known), key=attrgetter("name", "folder")):
@@ -179,8 +194,11 @@ def read_study(folders: Iterable[Path]) -> Study:
 
 
 def without_ratings(manifests: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
-    """The runs among {folder: manifest}: an adjudication stands beside those that it has rated,
-    and their analysis reads it by itself."""
+    """Return {folder: manifest} without adjudications.
+
+    An adjudication stands beside the runs that it rated, and their analysis finds it by
+    itself.
+    """
     runs = {}
     for run, manifest in manifests.items():
         if manifest["artifact"] != "adjudication":
@@ -193,8 +211,11 @@ def without_ratings(manifests: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
 
 
 def places(study: Study, out: Path | str | None = None) -> list[Path]:
-    """Where the analysis of a study is written (below `out`, else beside its runs), and then the
-    other folders in which ratings of its policies may stand."""
+    """List the folders of a study's analysis: first where it is written, then where
+    ratings may be.
+
+    The analysis is written to `out`, else beside the runs.
+    """
     parents = [run.folder.parent for run in study.runs]
     beside = Path(os.path.commonpath(parents))
     if len(parents) == 1:
@@ -204,24 +225,27 @@ def places(study: Study, out: Path | str | None = None) -> list[Path]:
 
 
 def runs_file(target: Path, runs: Iterable[Path]) -> bytes:
-    """What runs.json says in `target`, the folder of an analysis: the paths of its runs."""
+    """Return the content of runs.json for an analysis in `target`: the paths of its
+    runs."""
     paths = [path_from(target, run) for run in runs]
     return json_file({"artifact": "runs", "runs": paths})
 
 
 def path_from(folder: Path, run: Path) -> str:
-    """Such as "../2x2-s42/cvd-S.high-C.present-H.low-s42"."""
+    """Return the path from `folder` to `run`, such as
+    "../2x2-s42/cvd-S.high-C.present-H.low-s42"."""
     path = os.path.relpath(run.resolve(), folder.resolve())
     return Path(path).as_posix()
 
 
 def runs_named(folder: Path) -> list[Path]:
-    """The runs that runs.json names in the folder of an analysis."""
+    """List the runs that runs.json in an analysis's folder names."""
     named = read(folder / RUNS_FILE, NAMED, RESTORE)["runs"]
     return [(folder / path).resolve() for path in named]
 
 
 def _run(folder: Path) -> SavedRun:
+    """Read the run in a folder, still without the word of its cooperative act."""
     manifest = open_run(folder)
     config = manifest["identity"]["config"]
     cell = tuple(config["toggles"][factor] for factor in CELL)
@@ -230,12 +254,14 @@ def _run(folder: Path) -> SavedRun:
 
 
 def _with_word(run: SavedRun) -> SavedRun:
-    """With the word of the cooperative act, in the prompts that it was made with."""
+    """Return the run with its cooperative act's word, taken from the prompts stored
+    with it."""
     texts = stored_prompts(run.folder, run.manifest["identity"]["prompts"])
     return run._replace(cooperative=cooperative_word(run.domain, texts))
 
 
 def _same_study(runs: Sequence[SavedRun]) -> None:
+    """Raise UsageError where the runs don't form one study."""
     first = runs[0]
     cells: dict[tuple, SavedRun] = {}
     prompts: dict[str, tuple[str, SavedRun]] = {}
@@ -269,19 +295,22 @@ def _simulated(run: SavedRun) -> bool:
 
 
 def plan_folders(runs: Iterable[SavedRun]) -> list[Path]:
-    """The folders that hold plan.json, of these runs, in order."""
+    """List those of the runs' parent folders that hold a plan.json."""
     parents = dict.fromkeys(run.folder.parent for run in runs)
     return [folder for folder in parents if (folder / PLAN_FILE).is_file()]
 
 
 def plan_file(plan: Mapping[str, Any]) -> bytes:
-    """What plan.json says of a plan, {"name", "runs"}."""
+    """Return the content of plan.json for a plan, {"name", "runs"}."""
     return json_file({"artifact": "plan", "plan": plan["name"], "runs": plan["runs"]})
 
 
 def plans_in(folder: Path, identities: Iterable[Mapping]) -> list[dict[str, Any]]:
-    """The plans, {"name", "runs"}, of runs in a folder: what their identities say, which the
-    journals begin with. Only where none says anything, plan.json is taken at its word."""
+    """List the plans, {"name", "runs"}, to which the runs in a folder belong.
+
+    The runs' identities, which their journals begin with, tell them; plan.json is
+    believed only where no identity names a plan.
+    """
     told: list[dict[str, Any]] = []
     for identity in identities:
         if "plan" in identity and identity["plan"] not in told:
@@ -293,7 +322,7 @@ def plans_in(folder: Path, identities: Iterable[Mapping]) -> list[dict[str, Any]
 
 
 def _missing_of_plans(runs: Sequence[SavedRun]) -> Iterator[str]:
-    """A sentence on each plan of which runs are not among these."""
+    """Yield a sentence for each plan some of whose runs are not among these."""
     here = {run.folder for run in runs}
     beside: dict[Path, list[Mapping]] = {}
     for run in runs:
@@ -312,7 +341,8 @@ def _missing_of_plans(runs: Sequence[SavedRun]) -> Iterator[str]:
 
 
 def artifact(run: SavedRun, name: str, checked: bool = True) -> Any:
-    """An artifact of a run: its hash is the manifest's and its shape its table's."""
+    """Read an artifact of a run; unless `checked` is False, check its shape and its
+    hash."""
     path = run.folder / name
     if not checked:
         return json.loads(read_bytes(path))
@@ -326,31 +356,33 @@ def artifact(run: SavedRun, name: str, checked: bool = True) -> Any:
 
 
 def _numbered(run: SavedRun, form: str) -> list[str]:
+    """List the run's files of this form, round by round."""
     names = [form.format(n + 1) for n in range(run.config["rounds"])]
     return [name for name in names if name in run.manifest["files"]]
 
 
 def policies(run: SavedRun, checked: bool = True) -> Iterator[dict[str, Any]]:
-    """Every policy of a run, as in strategies_r{N}.json, in order of rounds."""
+    """Yield every policy of a run as strategies_r{N}.json has it, round by round."""
     for name in _numbered(run, "strategies_r{}.json"):
         yield from artifact(run, name, checked)
 
 
 def rounds(run: SavedRun, checked: bool = True) -> Iterator[dict[str, Any]]:
-    """round_{N}_games.json of each round; one is in memory at a time."""
+    """Yield the content of each round_{N}_games.json; only one is in memory at a
+    time."""
     for name in _numbered(run, "round_{}_games.json"):
         yield artifact(run, name, checked)
 
 
 def decisions(run: SavedRun, checked: bool = True) -> Iterator[Decision]:
-    """One row an answer of a model agent, in schedule order."""
+    """Yield a row for each answer of a model agent, in the order of the schedule."""
     for data in rounds(run, checked):
         for game in data["games"]:
             yield from decisions_of(run, data, game)
 
 
 def decisions_of(run: SavedRun, data: Mapping, game: Mapping) -> Iterator[Decision]:
-    """The rows of one game; `data`: its round."""
+    """Yield the rows of one game; `data` is the content of its round's file."""
     one, other = game["pair"]
     for agent, peer, side in ((one, other, "a"), (other, one, "b")):
         if game["answers"][agent]["model"] is not None:
@@ -360,6 +392,8 @@ def decisions_of(run: SavedRun, data: Mapping, game: Mapping) -> Iterator[Decisi
 def _decision(
     run: SavedRun, data: Mapping, game: Mapping, side: str, agent: str, peer: str
 ) -> Decision:
+    """Return one side's answer as a row. `side` is "a" or "b"; `peer` is the
+    opponent's id."""
     act, answer = game["decision"][agent], game["answers"][agent]
     payoffs, tokens = game["raw_payoffs"], answer["tokens"]
     cooperates = first_taken = None

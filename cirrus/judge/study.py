@@ -1,8 +1,10 @@
-"""The whole of acausal-analysis.json, from the runs of a study.
+"""Analyses a tournament: makes the whole of acausal-analysis.json from the runs of a
+study.
 
     out = analyse(read_study(find_runs(["results/acausal/confirmatory-s42"])))
 
-Files are read one round at a time: memory grows with round 1 and the policies, not with games.
+Files are read one round at a time, so that memory grows with round 1 and the policies,
+not with the number of games.
 """
 
 import math
@@ -41,32 +43,35 @@ NO_MAIN = (
     "No main runs (standard tells, main variants, standard history): the endpoint has no "
     "data."
 )
-# Accounts that a tournament has no cells for.
+# Accounts that no cell of a tournament can exclude.
 BEYOND = ("surface", "conditional", "adding_up")
-PARTS = {"HP-LP": "symmetry", "HP-HA": "cue"}  # what each of the two adds
+PARTS = {"HP-LP": "symmetry", "HP-HA": "cue"}  # {contrast: the part whose effect it is}
 COURSE = ("role", "domain", "round", "encounter")
-# What a run's manifest counts.
+# The counts that are copied from a run's manifest.
 COUNTED = ("outcomes", "statuses", "served", "upstreams", "cost", "tokens")
 
 
 class Collected:
-    """What one pass over all files keeps. A decision whose own policy was refused or cut off is a
-    missing one."""
+    """Collects all that the analysis needs, in one pass over the files.
+
+    A decision counts as missing where the agent's own policy was refused or cut off.
+    """
 
     def __init__(self, study: Study) -> None:
-        # By part of the study: primary decisions, first encounters, all encounters.
+        # Each by part of the study: primary decisions, first encounters, all encounters.
         self.rows: dict[str, list[Decision]] = {}
         self.tables: dict[str, dict[contrasts.Slot, Count]] = {}
         self.every: dict[str, dict[contrasts.Slot, Count]] = {}
         self.ended = Endings()
-        self.course: dict[tuple, Count] = {}  # by COURSE
-        # (seed, domain, round): policies by cell.
+        self.course: dict[tuple, Count] = {}  # keys are values of COURSE
+        # {(seed, domain, round): {cell: policies}}.
         self.texts: dict[tuple, dict[str, list[str]]] = {}
         self.policies: list[Policy] = []  # of round 1 of main runs
         for run in study.runs:
             self._run(run)
 
     def _run(self, run: SavedRun) -> None:
+        """Read a run's policies and decisions."""
         no_history = run.config["history_mode"] == "off"
         lost = {}
         for policy in policies(run):
@@ -85,7 +90,7 @@ class Collected:
                 self._decision(row, no_history)
 
     def _decision(self, row: Decision, no_history: bool) -> None:
-        """Where no history is shown every encounter is a first one."""
+        """Count a decision. Without history every encounter counts as a first one."""
         at = row.role, row.domain, row.round, row.encounter
         contrasts.add(self.course, at, row.cooperates)
         part = part_of(row.role, row.domain)
@@ -99,6 +104,7 @@ class Collected:
                 self.rows.setdefault(part, []).append(row)
 
     def _text(self, run: SavedRun, policy: Mapping) -> None:
+        """Keep the text of a policy."""
         number, text = policy["round"], policy["policy"]
         cells = self.texts.setdefault((run.seed, run.domain, number), {})
         cells.setdefault(run.words, []).append(text)
@@ -108,7 +114,7 @@ class Collected:
 
 
 def slot_of(row: Decision) -> contrasts.Slot:
-    """Where a decision stands: on its bulletin, in its cell, of its model, under its label."""
+    """Return the conditions under which a decision was made."""
     return contrasts.Slot(
         row.bulletin,
         row.wording,
@@ -122,8 +128,10 @@ def slot_of(row: Decision) -> contrasts.Slot:
 
 
 def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
-    """Everything that summary, report and a reader's own programme need; of an unfinished study no
-    estimate. `raters`: who labelled policies by the codebook."""
+    """Return the whole analysis; an unfinished study has no estimates.
+
+    `raters` labelled the policies by the codebook.
+    """
     study = _readable_alone(study)
     data, unfinished = Collected(study), _unfinished(study)
     whole, domain = not unfinished, _domain(study, data)
@@ -131,10 +139,10 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     main, table = data.rows.get(home, []), data.tables.get(home, {})
     decided = chain.from_iterable(data.rows.values())
     usual = [row for row in decided if row.role == "main"]
-    # Of an unfinished study the endpoint and the markers see nothing.
+    # The endpoint and the markers of an unfinished study are given no decisions.
     primary, every = (main, usual) if whole else ([], [])
     point = endpoint(primary, models(every))
-    # A domain can't replicate itself where it is all there is.
+    # The home domain's own part is emptied: where it is the only domain, it can't replicate itself.
     tables = data.tables | {home: {}, "main": table}
     rows = data.rows | {home: [], "main": main}
     board = gates(Evidence(point, rows, tables), unfinished)
@@ -179,7 +187,7 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
 
 
 def _unfinished(study: Study) -> list[str]:
-    """Why nothing may be said yet."""
+    """List why nothing may be said yet."""
     left = sum(not run.complete for run in study.runs)
     if not left:
         return []
@@ -188,7 +196,7 @@ def _unfinished(study: Study) -> list[str]:
 
 
 def _domain(study: Study, data: Collected) -> str:
-    """The domain that the endpoint is judged in."""
+    """Return the domain in which the endpoint is judged."""
     for name in (HOME, *sorted({run.domain for run in study.runs})):
         if data.rows.get(str(part_of("main", name))):
             return name
@@ -196,8 +204,11 @@ def _domain(study: Study, data: Collected) -> str:
 
 
 def established(table: contrasts.Table, whole: bool) -> dict[str, Any]:
-    """What the first encounters of all rounds show: together, by model at a level that all models
-    share, by round, and by level of H."""
+    """Return what the first encounters of all rounds show.
+
+    It does so for all together, by model (at a level that all models share), by round
+    and by level of H.
+    """
     by_model, by_h = {}, {}
     models = contrasts.levels_of(table, "model")
     shared = 1 - contrasts.ALPHA / max(len(models), 1)
@@ -217,7 +228,7 @@ def established(table: contrasts.Table, whole: bool) -> dict[str, Any]:
 def judged(
     table: contrasts.Table, whole: bool, level: float = contrasts.LEVEL
 ) -> dict[str, Any]:
-    """Cells, contrasts, labels and accounts of one set of answers."""
+    """Return cells, contrasts, labels and accounts of one set of answers."""
     part = shown_by(table, list(contrasts.CELLS.values()), level, whole)
     if whole:
         counts = contrasts.tally(table)
@@ -226,13 +237,18 @@ def judged(
 
 
 def _part(table: contrasts.Table, whole: bool) -> dict[str, Any]:
-    """Cells and the primary contrast of a part of a study."""
+    """Return the cells and the primary contrast of one part of a study."""
     part = judged(table, whole)
     return {"cells": part["cells"], "HP-LA": part["contrasts"].get("HP-LA")}
 
 
 def responds(out: Mapping[str, Any]) -> tuple[list[str], bool | None]:
-    """(to which of the two it responds, whether also where compliance pressure is low)."""
+    """Return (the parts it responds to, whether it also does under low compliance
+    pressure).
+
+    The parts are "symmetry" and "cue". The second is None where that pressure was not
+    run.
+    """
     known = out["established"]
     parts = known["contrasts"]
     to = [what for name, what in PARTS.items() if contrasts.certain(parts[name])]
@@ -250,7 +266,7 @@ SHOWN = {
 
 
 def headline(out: Mapping[str, Any]) -> str:
-    """The sentence of a study that is cue-responsive, in 20 words."""
+    """Return the sentence of a cue-responsive study, in about 20 words."""
     to, at_low = responds(out)
     alone = f"{to[0]} alone" if to else "neither alone"
     if len(to) == 2:
@@ -261,7 +277,7 @@ def headline(out: Mapping[str, Any]) -> str:
 
 
 def _command(design: Mapping[str, Any], plan: str, seeds: Sequence[int]) -> str:
-    """The command that runs a plan at this study's size, with these seeds."""
+    """Return the command that runs a plan at this study's size with these seeds."""
     rounds = max(contrasts.MIN_UNITS, design["rounds"])
     models = ",".join(filter(TYPED, design["models"]["decision"]))
     return (
@@ -271,7 +287,8 @@ def _command(design: Mapping[str, Any], plan: str, seeds: Sequence[int]) -> str:
 
 
 def _readable_alone(study: Study) -> Study:
-    """Runs without history, where a study has no main runs, are its main runs."""
+    """Return the study; where it has no main runs, its runs without history are
+    taken as main runs."""
     if any(run.role == "main" for run in study.runs):
         return study
     runs = []
@@ -283,8 +300,11 @@ def _readable_alone(study: Study) -> Study:
 def history(
     every: Mapping[str, contrasts.Table], home: str
 ) -> dict[str, dict[str, Any]]:
-    """{cell: cooperation with history − without}, all encounters, over bulletins and wordings;
-    empty where one of the two was not run."""
+    """Return {cell: contrast of cooperation with history − without}, over all
+    encounters.
+
+    It is empty where one of the two was not run.
+    """
     on, off = every.get(home, {}), every.get(HISTORY_OFF, {})
     if not (on and off):
         return {}
@@ -301,7 +321,7 @@ def history(
 
 
 def _renamed(table: contrasts.Table, word: str) -> dict[contrasts.Slot, Count]:
-    """The slots with a word before their cell."""
+    """Put a word before the cell of every slot."""
     return {slot._replace(cell=f"{word} {slot.cell}"): n for slot, n in table.items()}
 
 
@@ -309,6 +329,7 @@ def _renamed(table: contrasts.Table, word: str) -> dict[contrasts.Slot, Count]:
 
 
 def _design(study: Study, main: Sequence[Decision], domain: str) -> dict[str, Any]:
+    """Return the study's design: its domain, sizes, models and prompts."""
     config = study.runs[0].config
     models = {}
     for stage, listed in config["models"].items():
@@ -331,7 +352,8 @@ def _design(study: Study, main: Sequence[Decision], domain: str) -> dict[str, An
 
 
 def _course(course: Mapping[tuple, Count]) -> list[dict[str, Any]]:
-    """Cooperation by round and encounter: what history and reciprocity do later on."""
+    """Return cooperation by round and encounter, which shows how it changes with
+    history."""
     rows = []
     for at, counted in sorted(course.items()):
         row = dict(zip(COURSE, at, strict=True)) | counted._asdict()
@@ -341,6 +363,7 @@ def _course(course: Mapping[tuple, Count]) -> list[dict[str, Any]]:
 
 
 def _run(run: SavedRun) -> dict[str, Any]:
+    """Return a run's entry in the analysis."""
     facts = artifact(run, "acausal_manifest.json")
     entry = {
         "run": run.name,
@@ -357,6 +380,7 @@ def _run(run: SavedRun) -> dict[str, Any]:
 
 
 def _cost(runs: Sequence[Mapping]) -> dict[str, Any]:
+    """Add up the dollars of all runs."""
     total = {}
     for name in ("usd", "charged_usd"):
         total[name] = math.fsum(run["cost"][name] for run in runs)
@@ -369,7 +393,8 @@ def _cost(runs: Sequence[Mapping]) -> dict[str, Any]:
 
 
 def _may(out: Mapping[str, Any]) -> Iterator[str]:
-    """Positive sentences: none unless an effect is established."""
+    """Yield the positive sentences that the data allow; none where no effect is
+    established."""
     if out["verdict"]["word"] != accounts.CUE:
         return
     known, (to, at_low) = out["established"], responds(out)
@@ -387,14 +412,14 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _accounts(out: Mapping[str, Any], excluded: bool) -> list[accounts.Account]:
-    """The accounts that are excluded, or those that are not."""
+    """List the accounts that are excluded, or those that are not."""
     known = out["established"]["accounts"]
     every = accounts.ACCOUNTS
     return [account for account in every if known[account.name]["excluded"] == excluded]
 
 
 def _open_gates(out: Mapping[str, Any]) -> list[str]:
-    """The gates that are not passed, each with its verdict."""
+    """List the gates that are not passed, each with its verdict."""
     named = []
     for gate in out["gates"]:
         verdict = gate["established"]["verdict"]
@@ -404,6 +429,7 @@ def _open_gates(out: Mapping[str, Any]) -> list[str]:
 
 
 def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the data do not allow anyone to say."""
     point, register = out["as_specified"], out["registration"]
     left = _accounts(out, False)
     if out["verdict"]["word"] == accounts.NOT_EVALUABLE:

@@ -1,11 +1,13 @@
-"""Did the instrument make the result? Seven tripwires, and how alike policies are.
+"""Checks whether the instrument made the result, by seven tripwires, and how alike
+policies become.
 
-    tripwires(rows, runs, texts)       a board of seven rows
-    convergence(texts)                 similarity of policies, a row a round
+    tripwires(rows, runs, texts)       seven entries, one for each tripwire
+    convergence(texts)                 similarity of policies, a row for each round
 
-A tripwire is `alert` by the specification's limit on the point estimate, and `tripped` where an
-interval or a test excludes the harmless value, its level shared over the cells compared; each True,
-False or None (not checked, with the reason as its figure).
+A tripwire is an `alert` where the point estimate passes the specification's limit. It
+is `tripped` where an interval or a test excludes the harmless value, at a level that
+the compared cells share. Both are True, False or None; None means that it was not
+checked, and the figure says why.
 """
 
 import math
@@ -24,15 +26,17 @@ from stats.results import mean
 MAX_UNREADABLE = 0.03
 MAX_TRUNCATION_GAP = 0.02
 MAX_JACCARD = 0.3
-# A policy of one of these statuses is no text to decide by.
+# A policy of one of these statuses gives no text to decide by.
 NO_POLICY = ("refused", "truncated", "empty", "blocked")
 Counts = Mapping[str, Counter]  # {cell: {status: answers}}
 Cells = Mapping[str, Sequence[str]]  # {cell: policies}
-Texts = Mapping[tuple[int, str, int], Cells]  # by (seed, domain, round)
-Pairs = Mapping[tuple[int, int], float]  # of two policies, by their places
+Texts = Mapping[tuple[int, str, int], Cells]  # keys are (seed, domain, round)
+Pairs = Mapping[tuple[int, int], float]  # {places of two policies: their similarity}
 
 
 class Wire(NamedTuple):
+    """What one tripwire found."""
+
     alert: bool | None
     tripped: bool | None
     figure: str
@@ -40,16 +44,18 @@ class Wire(NamedTuple):
 
 
 def unchecked(why: str) -> Wire:
+    """Return a tripwire that was not checked, with the reason."""
     return Wire(None, None, why)
 
 
 def tripwires(
     rows: Sequence[Decision], runs: Sequence[Mapping[str, Any]], texts: Texts
 ) -> list[dict[str, Any]]:
-    """The seven tripwires.
+    """Check all seven tripwires.
 
-    `rows`: primary data of the main runs. `runs`: what the manifests count, `role`, `cell`,
-    `statuses`, `served` and `upstreams` of each. `texts`: policies that can be read.
+    `rows` are the primary decisions of the main runs. `runs` has `role`, `cell`,
+    `statuses`, `served` and `upstreams` of each run, from the manifests. `texts` are
+    the readable policies.
     """
     main = [run for run in runs if run["role"] == "main"]
     answers, written = answered(main, "decision"), answered(main, "policy")
@@ -70,7 +76,7 @@ def tripwires(
     return board
 
 
-TITLES = {  # what each asks, and the limit whose passing is an alert
+TITLES = {  # {tripwire: (title, the limit beyond which it is an alert)}
     "unreadable": ("Unreadable answers in a cell", f"> {MAX_UNREADABLE:.0%}"),
     "truncation": (
         "Truncation between cells",
@@ -88,7 +94,8 @@ TITLES = {  # what each asks, and the limit whose passing is an alert
 
 
 def answered(runs: Sequence[Mapping[str, Any]], what: str) -> dict[str, Counter]:
-    """{cell: {status: decisions, or policies}}, as far as they were answered."""
+    """Count decisions or policies (`what`) that were answered: {cell: {status:
+    count}}."""
     cells: dict[str, Counter] = {}
     for run in runs:
         held = cells.setdefault(run["cell"], Counter())
@@ -99,17 +106,20 @@ def answered(runs: Sequence[Mapping[str, Any]], what: str) -> dict[str, Counter]
 
 
 def unreadable(answers: Counts) -> Wire:
+    """Check the share of unreadable decisions in each cell."""
     return _too_many(answers, lambda ended: ended.total() - ended["ok"], "no answers")
 
 
 def no_policies(written: Counts) -> Wire:
+    """Check the share of policies that were refused or cut off in each cell."""
     return _too_many(
         written, lambda ended: sum(map(ended.__getitem__, NO_POLICY)), "no policies"
     )
 
 
 def _too_many(counts: Counts, bad: Callable[[Counter], int], none: str) -> Wire:
-    """Whether the share of `bad` ones in some cell is above MAX_UNREADABLE."""
+    """Check whether the share that `bad` counts is above MAX_UNREADABLE in some
+    cell."""
     if not counts:
         return unchecked(none)
     level = 1 - ALPHA / len(counts)
@@ -128,7 +138,8 @@ def _too_many(counts: Counts, bad: Callable[[Counter], int], none: str) -> Wire:
 
 
 def truncation(answers: Counts) -> Wire:
-    """The difference between two cells in the share of answers that were cut off."""
+    """Check how much the share of answers that were cut off differs between two
+    cells."""
     if len(answers) < 2:
         return unchecked("fewer than two cells with answers")
     cut, rates = {}, {}
@@ -151,10 +162,12 @@ def truncation(answers: Counts) -> Wire:
 
 
 def position(rows: Sequence[Decision]) -> Wire:
-    """Was the option shown first taken more, or less, often than the other?
+    """Check whether the option shown first is chosen more, or less, often than the
+    other.
 
-    Exact sign-flip test over the slots whose order was drawn: a pair's encounter under a seed and
-    domain, shared by all runs of the seed and both sides.
+    The test is an exact sign-flip test over drawn orders. One order is drawn for each
+    encounter of a pair under a seed and domain; all runs of the seed and both sides
+    share it.
     """
     if len({row.option_order for row in rows}) < 2:
         return unchecked("one option order only: position and act can't be told apart")
@@ -176,8 +189,11 @@ def position(rows: Sequence[Decision]) -> Wire:
 
 
 def attrition(rows: Sequence[Decision]) -> Wire:
-    """Each cell's missing decisions against all others' (Fisher's exact test, Holm-adjusted; an
-    alert goes by the smallest p as it is)."""
+    """Check whether a cell lacks more, or fewer, decisions than all others.
+
+    Each cell is tested by Fisher's exact test. The alert uses the smallest p as it is,
+    and `tripped` the Holm-adjusted one.
+    """
     every = Counter(row.words for row in rows)
     missing = Counter(row.words for row in rows if row.cooperates is None)
     if len(every) < 2:
@@ -201,8 +217,12 @@ def attrition(rows: Sequence[Decision]) -> Wire:
 
 
 def overlap(texts: Texts) -> Wire:
-    """Mean word 3-gram Jaccard over pairs of agents of one run, round 1, averaged by cell; its
-    lower limit by leaving out one policy at a time (jackknife; Efron & Stein 1981)."""
+    """Check how many word 3-grams the round-1 policies of one run share: the mean
+    Jaccard by cell.
+
+    The lower limit comes from leaving out one policy at a time (jackknife; Efron &
+    Stein 1981).
+    """
     alike: dict[str, list[Pairs]] = {}
     for (_, _, number), cells in sorted(texts.items()):
         if number != 1:
@@ -225,7 +245,7 @@ def overlap(texts: Texts) -> Wire:
 
 
 class Overlap(NamedTuple):
-    """Of the policies of a cell; `low`: the lower limit of the mean."""
+    """The similarity of a cell's policies; `low` is the lower limit of `mean`."""
 
     mean: float
     low: float
@@ -234,7 +254,8 @@ class Overlap(NamedTuple):
 
 
 def _mean_overlap(runs: Sequence[Pairs], level: float) -> Overlap:
-    """Mean over all pairs, and its lower limit; of fewer than three policies in all it is 0."""
+    """Return the mean over all pairs and its lower limit, which is 0 for fewer than
+    three policies."""
     values: list[float] = []
     for pairs in runs:
         values += pairs.values()
@@ -251,7 +272,7 @@ def _mean_overlap(runs: Sequence[Pairs], level: float) -> Overlap:
 
 
 def _without_each(runs: Sequence[Pairs], total: float, n: int) -> Iterator[float]:
-    """The mean of the pairs without those of each policy."""
+    """Yield, for each policy in turn, the mean over the pairs that do not hold it."""
     for pairs in runs:
         for policy in sorted(set(chain.from_iterable(pairs))):
             held = [value for pair, value in pairs.items() if policy in pair]
@@ -260,6 +281,7 @@ def _without_each(runs: Sequence[Pairs], total: float, n: int) -> Iterator[float
 
 
 def _jaccards(texts: Sequence[str]) -> Iterator[tuple[tuple[int, int], float]]:
+    """Yield ((a, b), similarity) for each two texts long enough to compare."""
     grams = [stats.word_ngrams(text, 3) for text in texts]
     for a, b in combinations(range(len(grams)), 2):
         value = stats.jaccard(grams[a], grams[b])
@@ -268,7 +290,7 @@ def _jaccards(texts: Sequence[str]) -> Iterator[tuple[tuple[int, int], float]]:
 
 
 def several(runs: Sequence[Mapping[str, Any]]) -> Wire:
-    """Names behind which more than one model or provider answered."""
+    """Check whether more than one model or provider answered under one model name."""
     served: dict[str, dict[str, set]] = {}
     for run in runs:
         for name in run["served"]:
@@ -287,12 +309,15 @@ def several(runs: Sequence[Mapping[str, Any]]) -> Wire:
     return Wire(bool(found), bool(found), told, {"served": numbers})
 
 
-# --- do agents' policies converge? Mean TF-IDF cosines within a cell and between cells -----------
+# --- do policies converge? Mean TF-IDF cosines within a cell and between cells -------------------
 
 
 def convergence(texts: Texts) -> list[dict[str, Any]]:
-    """One row a round: similarity within cells, between them, their difference. Values are averaged
-    over seeds and domains; a mean of nothing is None."""
+    """Return for each round the similarity of policies within cells, between cells, and
+    its difference.
+
+    Values are averaged over seeds and domains; a mean of nothing is None.
+    """
     by_round: dict[int, list[Cells]] = {}
     for (_, _, number), cells in sorted(texts.items()):
         by_round.setdefault(number, []).append(cells)
@@ -316,7 +341,10 @@ def convergence(texts: Texts) -> list[dict[str, Any]]:
 
 
 def _similarities(cells: Cells) -> tuple[list[float], list[float]]:
-    """([mean cosine in each cell], [the one between cells]) of those that have pairs."""
+    """Return the mean cosine within each cell that has pairs, and that between cells.
+
+    The second list has one number, or none where no two cells can be compared.
+    """
     vectors = stats.char_tfidf(list(chain.from_iterable(cells.values())))
     within, inside, start = [], [], 0
     pairs = across = len(vectors) * (len(vectors) - 1)

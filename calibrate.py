@@ -3,15 +3,18 @@
 # requires-python = ">=3.11"
 # dependencies = []
 # ///
-"""Respondents with a declared account answer many studies; what is said of them is counted.
+"""Measures how often studies wrongly exclude an account (an explanation of why a model
+cooperates).
 
-    python3 calibrate.py --jobs 2                                all of them: half an hour
-    python3 calibrate.py --populations coin-50,sum --reps 20     one, and a family
-    python3 calibrate.py --rivals mine.py --jobs 2               your own
+    python3 calibrate.py --jobs 2                                all respondents: half an hour
+    python3 calibrate.py --populations coin-50,sum --reps 20     one respondent, and a family
+    python3 calibrate.py --rivals mine.py --jobs 2               your own respondents
 
-Each is asked as a model is, from rendered prompts, and judged as a model is. Without --reps that
-is 200 studies each, and 1,000 where a limit is open then. Writes calibration.json, calibration.md
-and report.html into --out. Everything in it is SIMULATED.
+Simulated respondents, whose account is declared beforehand, answer many studies each.
+They are asked as models are, by rendered prompts, and judged as models are. Without
+--reps each answers 200 studies, and 1,000 where a limit is still open then.
+calibration.json, calibration.md and report.html go into --out. Everything in them is
+SIMULATED.
 """
 
 import sys
@@ -41,21 +44,25 @@ WHAT = "Respondents with a declared account answer many studies: how often each 
 EXAMPLES = """  python3 calibrate.py --jobs 2
   python3 calibrate.py --populations coin-50,sum --reps 20
   python3 calibrate.py --rivals mine.py --reps 200 --jobs 2"""
-FIRST, MORE = 200, 1000  # studies of each respondent, and where a limit is open then
-DECIDES = 125  # studies without a fault: their whole interval lies below 3%
+FIRST, MORE = (
+    200,
+    1000,
+)  # studies of each respondent, and of one whose limit is still open
+DECIDES = 125  # so many studies without an error put the whole interval below 3%
 BLOCKS = {
     "mechanism": 12,
     "mirror": 2,
     "2x2": oneshot.DRAWN,
 }  # of a bulletin; a pilot's runs
 PILOT_MODELS = ["m1", "m2", "m3", "m4"]
-SHARED = 25  # studies that meet the same dealt prompts
-LEAST = {"reps": 1, "jobs": 1, "seed": 0, "runs": 2}
+SHARED = 25  # so many studies in a row ask the same prompts
+LEAST = {"reps": 1, "jobs": 1, "seed": 0, "runs": 2}  # smallest value of each flag
 FINISH = {"stop": "ok", "length": "truncated"}
 DECLARED = (*NAMES, OPEN, REASONER)
 
 
 def arguments(argv: Sequence[str]):
+    """Read the command line."""
     flags = cli.parser(WHAT, EXAMPLES)
     add = flags.add_argument
     add(
@@ -93,13 +100,14 @@ def arguments(argv: Sequence[str]):
 
 
 def main(argv: Sequence[str]) -> cli.Done:
+    """Run the calibration that the command line asks for, and write its files."""
     args = arguments(argv)
     for flag, least in LEAST.items():
         value = getattr(args, flag)
         if value is not None and value < least:
             raise UsageError(f"--{flag}: must be at least {least}, not {value}")
     chosen, folder = members(args.populations, args.rivals), Path(args.out)
-    folder.mkdir(parents=True, exist_ok=True)  # where it can't be, nobody waits for it
+    folder.mkdir(parents=True, exist_ok=True)  # first, so that an error comes at once
     out = calibration(args, chosen)
     files = derived(out)
     rewrite(folder, files)
@@ -109,6 +117,7 @@ def main(argv: Sequence[str]) -> cli.Done:
 
 
 def last_words(out: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    """Yield what the terminal shows at the end."""
     yield terminal(document(out))
     if out["reps"] and out["reps"] < DECIDES:
         yield f"so few studies decide no limit of 3%: give --reps {DECIDES} or more"
@@ -119,7 +128,7 @@ def last_words(out: Mapping[str, Any], folder: Path) -> Iterator[str]:
 
 
 def members(wanted: str | None, path: str | None) -> dict[str, Member]:
-    """{name: what is declared of it} of the respondents asked for."""
+    """Return {name: Member} of the respondents that the flags ask for."""
     known, own = known_to(path)
     chosen = {}
     for start in cli.names(wanted) or own or known:
@@ -136,7 +145,7 @@ def members(wanted: str | None, path: str | None) -> dict[str, Member]:
 
 @cache
 def known_to(path: str | None) -> tuple[dict[str, Member], dict[str, Callable]]:
-    """All respondents, and the functions of those in a user's file."""
+    """Return all respondents, and the functions of those in a user's file."""
     if path is None:
         return MEMBERS, {}
     own, accounts = own_respondents(path), defined_in(path).get("ACCOUNTS", {})
@@ -155,12 +164,13 @@ def known_to(path: str | None) -> tuple[dict[str, Member], dict[str, Callable]]:
 # --- how often, and what it comes to -------------------------------------------------------------
 
 
-# What a study says of a respondent: the word, and the accounts that it tells excluded.
+# What a study says of a respondent: (verdict word, the accounts that it excludes).
 Record = tuple[str, list[str]]
 
 
 def calibration(args, chosen: Mapping[str, Member]) -> dict[str, Any]:
-    """The whole of calibration.json, however the work was spread."""
+    """Run the studies and return the whole of calibration.json; it does not depend
+    on --jobs."""
     records: dict[str, list[Record]] = {name: [] for name in chosen}
     waiting = records
     for reps in [args.reps] if args.reps else [FIRST, MORE]:
@@ -191,7 +201,7 @@ def calibration(args, chosen: Mapping[str, Member]) -> dict[str, Any]:
 
 
 def counted(chosen: Mapping[str, Member], records: Mapping) -> tuple[dict, list]:
-    """What calibration.json says of each respondent, and what is held to."""
+    """Return ({respondent: its entry}, all limits) in calibration.json."""
     populations, held = {}, []
     for name, made in records.items():
         populations[name] = entry(chosen[name], made)
@@ -200,7 +210,8 @@ def counted(chosen: Mapping[str, Member], records: Mapping) -> tuple[dict, list]
 
 
 def entry(member: Member, made: Sequence[Record]) -> dict[str, Any]:
-    """A respondent in calibration.json."""
+    """Return a respondent's entry in calibration.json: how many studies said each
+    word, and so on."""
     words: Counter[str] = Counter()
     excluded: Counter[str] = Counter()
     for word, accounts in made:
@@ -218,7 +229,7 @@ def entry(member: Member, made: Sequence[Record]) -> dict[str, Any]:
 
 
 class Work(NamedTuple):
-    """Studies `reps` of a respondent, on one deal of prompts."""
+    """The studies `reps` of one respondent, all with the same prompts."""
 
     seed: int
     rivals: str | None
@@ -228,9 +239,10 @@ class Work(NamedTuple):
 
 
 def replicate(args, records: Mapping[str, list[Record]], reps: int) -> None:
-    """Goes on until there are `reps` records of each."""
+    """Run studies until each respondent has `reps` records, and append them to
+    `records`."""
     works = []
-    # A user's respondent may answer by the prompt alone: it meets others in each study.
+    # A user's respondent may draw nothing by itself, and so needs new prompts in each study.
     shared = 1 if args.rivals else SHARED
     rivals = args.rivals and str(Path(args.rivals).resolve())  # for a worker elsewhere
     for start in range(0, reps, shared):
@@ -257,7 +269,8 @@ def seed_of(seed: int, *path: int | str) -> int:
 
 
 class Deal(NamedTuple):
-    """The prompts of a study. `row`: of trial number `at`, by text and finish reason."""
+    """The prompts of a study. `row(at, text, finish)` is the row of trial number
+    `at` so answered."""
 
     config: dict[str, Any]
     trials: list[oneshot.Trial]
@@ -266,6 +279,8 @@ class Deal(NamedTuple):
 
 @lru_cache(maxsize=3)  # one of each design
 def dealt(design: str, blocks: int, seed: int) -> Deal:
+    """Return the prompts of a study of this design, with so many blocks for each
+    bulletin."""
     config: dict[str, Any] = {
         "design": design,
         "runs": blocks,
@@ -289,7 +304,7 @@ def dealt(design: str, blocks: int, seed: int) -> Deal:
 
 
 def studied(work: Work) -> list[Record]:
-    """The records of a work."""
+    """Run the studies of one `Work` and return their records."""
     known, own = known_to(work.rivals)
     design, made = known[work.name].design, []
     blocks = work.runs or BLOCKS[design]
@@ -302,6 +317,7 @@ def studied(work: Work) -> list[Record]:
 
 
 def answered(deal: Deal, respond: Callable, rng: SeededRandom) -> list[Mapping]:
+    """Return the rows of a study that `respond` has answered."""
     rows = []
     for at, trial in enumerate(deal.trials):
         text, finish = respond(trial.request, rng)
@@ -310,7 +326,7 @@ def answered(deal: Deal, respond: Callable, rng: SeededRandom) -> list[Mapping]:
 
 
 def judged(deal: Deal, rows: Sequence[Mapping[str, Any]]) -> Record:
-    """What the analysis says of one study."""
+    """Analyse one study and return what it says of the first model."""
     out = analyse(rows, {"config": deal.config, "provider": "simulated"})
     model = out[deal.config["design"]]["by_model"]["m1"]
     accounts = model.get("accounts", {})  # a mirror study has none

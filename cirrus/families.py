@@ -1,12 +1,15 @@
-"""Simulated respondents, each with the account that is true of it, for calibration.
+"""Defines the simulated respondents of the calibration, each with the account that is
+true of it.
 
     MEMBERS["obedience"].account                                     "surface"
     text, finish_reason = respondent("obedience")(request, SeededRandom(study_seed, "…"))
 
-The table below is all of them, and all have one form: what is found in a prompt is weighed and
-added up, with what bulletin, cell and sentences add (log-odds, drawn for each study), and a curve
-makes a chance of the late act of it. "-1 + 2.5 both" is 1 less than nothing, and 2.5 more where
-symmetry and cue stand. A respondent sees the prompt alone.
+An account is an explanation of why a respondent cooperates. The table below lists all
+respondents. A respondent sees the prompt alone: quantities that are found in it are
+weighed and added up, in log-odds, together with amounts that are drawn for each
+bulletin, cell and sentence of a study. A curve turns the sum into the chance of the
+late act. In the formula "-1 + 2.5 both" the sum starts at −1 and rises by 2.5 where a
+prompt has both symmetry and cue.
 """
 
 import math
@@ -27,16 +30,22 @@ from cirrus.judge.oneshot import part_of
 from common.rng import SeededRandom
 from common.wire import Request
 
-OPEN, REASONER = "open", "reasoner"  # declared beside the accounts of `judge.accounts`
+OPEN, REASONER = (
+    "open",
+    "reasoner",
+)  # may be declared like the accounts of `judge.accounts`
 NORMAL = NormalDist()
 
 
-# --- what stands before a respondent -------------------------------------------------------------
+# --- what a respondent sees ----------------------------------------------------------------------
 
 
 class Sitting:
-    """One study as one respondent goes through it: how many prompts it was asked, and standard
-    normal numbers by key, the same in all prompts."""
+    """One study as one respondent answers it.
+
+    It counts the prompts asked so far, and keeps the standard normal numbers drawn in
+    it.
+    """
 
     def __init__(self, *seed: object) -> None:
         self.seed = seed
@@ -44,6 +53,8 @@ class Sitting:
         self._drawn: dict[tuple, float] = {}
 
     def luck(self, *key: object) -> float:
+        """Return the standard normal number of this key, the same whenever it is
+        asked for."""
         if key not in self._drawn:
             rng = random.Random(repr((self.seed, key)))
             self._drawn[key] = rng.gauss(0, 1)
@@ -51,7 +62,7 @@ class Sitting:
 
 
 class PromptSeen(NamedTuple):
-    """A prompt in a study."""
+    """A prompt of a study, with the cues read from it."""
 
     text: str
     cues: Cues
@@ -59,12 +70,14 @@ class PromptSeen(NamedTuple):
 
     @property
     def cell(self) -> tuple:
-        """What is the same in all prompts of a cell, in any bulletin."""
+        """The cues that are the same in all prompts of a cell, whatever the
+        bulletin."""
         cues = self.cues
         return cues.S, cues.C, cues.entry, cues.record, cues.lever, cues.alike
 
     def luck(self, what: str, *names: str) -> float:
-        """Of all prompts in which these cues are the same."""
+        """Return a normal number that all prompts share in which the named cues are
+        the same."""
         held = [getattr(self.cues, name) for name in names]
         return self.study.luck(what, *held)
 
@@ -72,11 +85,11 @@ class PromptSeen(NamedTuple):
 Quantity = Callable[[PromptSeen], float]
 
 
-# --- quantities: what may be weighed -------------------------------------------------------------
+# --- quantities that a formula may weigh ---------------------------------------------------------
 
 
 def both(seen: PromptSeen) -> int:
-    """Symmetry and cue."""
+    """Return 1 where symmetry and cue are both present, else 0."""
     return seen.cues.symmetric * seen.cues.coupled
 
 
@@ -89,12 +102,14 @@ def unread(seen: PromptSeen) -> bool:
 
 
 def same(seen: PromptSeen) -> int:
-    """Symmetry and cue, and a counterpart that decides, or decided, on this same notice."""
+    """Return 1 where symmetry and cue are present and the counterpart decides on the
+    same notice."""
     return both(seen) * (seen.cues.entry in ("due", "read"))
 
 
 def lever(seen: PromptSeen) -> float:
-    """1 at the default level."""
+    """Return how far the joint outcome is raised; the default level of the lever is
+    1."""
     return seen.cues.lever / LEVERS[DEFAULT_LEVER - 1]
 
 
@@ -108,8 +123,12 @@ def counting(pattern: str) -> Quantity:
 
 
 class Belief(NamedTuple):
-    """The share of late entries that a reader expects: `usual`, and 40 points more of its like;
-    `unread`: of a counterpart that has not read the notice, None: as of any other."""
+    """The share of late entries that a reader expects.
+
+    It is `usual`, and up to 0.4 more of a counterpart that is alike. `unread` is
+    expected of one that has not read the notice; where it is None, such a one is like
+    any other.
+    """
 
     usual: float
     unread: float | None = None
@@ -117,6 +136,8 @@ class Belief(NamedTuple):
     record: float = 0.98
 
     def of(self, seen: PromptSeen) -> float:
+        """Return the share of late entries that the reader expects of this
+        counterpart."""
         if known(seen):
             return self.known
         if seen.cues.record:
@@ -127,8 +148,12 @@ class Belief(NamedTuple):
 
 
 def prospect(power: float) -> Quantity:
-    """What the late act is worth more than the early one, by what is expected of the other; the
-    usual temptation counts 1. Below a power of 1 risk is shunned, above it sought."""
+    """Return the quantity: how much better the late act is than the early one, given a
+    belief.
+
+    The usual temptation counts as 1. A `power` below 1 shuns risk, one above 1 seeks
+    it.
+    """
     temptation = 2.4**power - 2.1**power
     belief = Belief(0.3, unread=0.6)
 
@@ -146,7 +171,8 @@ USUAL = {"S": 1, "C": 1, "unread": -2, "known": -2, "record": 0, "lever": 2}
 
 
 def random_sum(seen: PromptSeen) -> float:
-    """A chance: weights are drawn for each study, and how high it steps at eight places."""
+    """Return a chance whose weights, and eight steps of random height, are drawn for
+    each study."""
     study = seen.study
     total = 2 * study.luck("base") + shift(seen, SPREADS[""])
     for name, usual in USUAL.items():
@@ -158,22 +184,29 @@ def random_sum(seen: PromptSeen) -> float:
     return chance
 
 
-# of a mirror study
+# Quantities in the prompts of a mirror study
 
 
 def alike(seen: PromptSeen) -> float:
-    """The rate of earlier pairs that applies to the counterpart."""
+    """Return the share of earlier pairs alike, in the class that applies to the
+    counterpart."""
     return seen.cues.alike[0] / 20
 
 
 def told_first(seen: PromptSeen) -> float:
+    """Return the share of earlier pairs alike, in the class that the prompt names
+    first."""
     place = 0 if seen.cues.named_first == "applies" else 1
     return seen.cues.alike[place] / 20
 
 
 def together_apart(seen: PromptSeen) -> tuple[float, float]:
-    """What both late save against both early, and what early saves where the two differ, as shares
-    of their sum."""
+    """Return two stakes as shares of their sum: (both late against both early, early
+    where they differ).
+
+    The first is what both save by being late together; the second is what the early one
+    saves where the two acts differ.
+    """
     T, R, P, S = seen.cues.outcomes
     stakes = abs(P - R) + abs(S - T)
     return (P - R) / stakes, (S - T) / stakes
@@ -188,20 +221,28 @@ def apart(seen: PromptSeen) -> float:
 
 
 def evidence(seen: PromptSeen) -> float:
-    """What the late act is worth more than the early one, where the other acts alike at the rate
+    """Return how much better the late act is, if the other acts alike at the rate
     that applies."""
     return alike(seen) * payoff(seen) - (1 - alike(seen)) * apart(seen)
 
 
 def diagonal(seen: PromptSeen) -> float:
-    """Alike: is both late or both early better? Unlike: which of the other two?"""
+    """Return 1 or −1 by the likelier pair of outcomes alone: is the better of the two
+    late?
+
+    Where most pairs were alike it compares both late with both early, else the two that
+    differ.
+    """
     better = payoff(seen) if alike(seen) > 0.5 else -apart(seen)
     return math.copysign(1, better)
 
 
 def price(seen: PromptSeen) -> float:
-    """What the late act costs, as a share of the range, where so many others are late as are
-    alike."""
+    """Return what the late act costs, as a share of the range of outcomes.
+
+    It is wrong on purpose: it takes the share of pairs alike for the share of late
+    entries.
+    """
     T, R, P, S = seen.cues.outcomes
     late = alike(seen)
     cost = late * (R - T) + (1 - late) * (S - P)
@@ -256,7 +297,7 @@ QUANTITIES: dict[str, Quantity] = {
 }
 
 
-# --- curves, what is drawn, and what goes missing ------------------------------------------------
+# --- curves, random amounts, and missing answers --------------------------------------------------
 
 
 def within(x: float) -> float:
@@ -283,7 +324,8 @@ def steps(x: float) -> float:
 
 
 def speaks_for(seen: PromptSeen, late: bool) -> bool:
-    """Late under symmetry and cue, early elsewhere."""
+    """Whether this answer supports an effect: late with symmetry and cue, early
+    elsewhere."""
     return late == bool(same(seen))
 
 
@@ -295,7 +337,7 @@ CURVES: dict[str, Callable[[float], float]] = {
     "slips": slips,
     "steps": steps,
 }
-# SDs over bulletins, cells of a bulletin, sentences
+# {name: SDs of the amounts drawn for bulletins, for cells of a bulletin, and for sentences}
 SPREADS = {
     "": (0.8, 0.4, 0.25),
     "wide": (1, 1, 1),
@@ -312,9 +354,9 @@ LOSES: dict[str, Callable[[PromptSeen, bool], bool]] = {
 
 # --- the table -----------------------------------------------------------------------------------
 
-# A row a respondent: its name ("mirror-": asked in mirror studies; "pilot-": in pilots), family,
-# account, what it does, what adds up, and where they are not the usual ones: the curve, the SDs,
-# and the share of its answers that can't be read.
+# Each row is a respondent: name (those in "mirror-" are asked in mirror studies, those in "pilot-"
+# in pilots), family, account, what it does, formula; then, where they are not the usual ones, the
+# curve, the SDs, and the share of its answers that can't be read.
 TABLE = """
 Cells differ by chance alone.
 coin-50 | coins | nothing | half are late | 0
@@ -426,7 +468,8 @@ mirror-position | position | labels | takes the first option | -2 + 4 late_first
 
 
 class Member(NamedTuple):
-    """A row of the table. Of a user's own respondent its function answers."""
+    """A row of the table. A user's own respondent has no formula; its function
+    answers."""
 
     name: str
     family: str
@@ -439,7 +482,7 @@ class Member(NamedTuple):
 
     @property
     def design(self) -> str:
-        """The study in which it is asked."""
+        """The design of the study in which it is asked."""
         first = self.name.partition("-")[0]
         return {"mirror": "mirror", "pilot": "2x2"}.get(first, "mechanism")
 
@@ -458,7 +501,8 @@ MEMBERS = {member.name: member for member in members()}
 
 
 def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
-    """A member as a provider asks it; `rng.root` is the study's seed."""
+    """Return the function that answers a request as this respondent; `rng.root` is
+    the study's seed."""
     member, study = MEMBERS[name], Sitting()
     decide = deciding(member.formula, member.curve, member.spread, member.lost)
 
@@ -478,8 +522,8 @@ def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
 def deciding(
     formula: str, curve: str = "", spread: str = "", lost: str = "0 of all"
 ) -> Callable[[PromptSeen, random.Random], int | None]:
-    """What such a member decides in a prompt: 1 for late, 0 for early, None where it can't be
-    read."""
+    """Return the function that decides a prompt: 1 for late, 0 for early, None for
+    unreadable."""
     total, chance, spreads = added_up(formula), CURVES[curve], SPREADS[spread]
     share, _, which = lost.partition(" ")
     lost_share, loses = float(share), LOSES[which]
@@ -495,7 +539,10 @@ def deciding(
 
 
 def added_up(formula: str) -> Quantity:
-    """Of "-1 + 2 S kind": the sum of its terms, each a number times the quantities after it."""
+    """Return the quantity that a formula such as "-1 + 2 S kind" describes.
+
+    Each term is a number times the quantities named after it; the terms are added.
+    """
     terms = []
     for term in formula.replace("- ", "+ -").split(" + "):
         number, *names = term.split()
@@ -511,7 +558,7 @@ def added_up(formula: str) -> Quantity:
 
 
 def shift(seen: PromptSeen, spread: tuple[float, float, float]) -> float:
-    """What the bulletin, its cell and the sentences add."""
+    """Return the amounts that bulletin, cell and sentences add to a prompt's sum."""
     bulletin, cell, sentence = spread
     added = bulletin * seen.luck("all", "bulletin")
     added += cell * seen.study.luck(seen.cell, seen.cues.bulletin)
@@ -520,7 +567,7 @@ def shift(seen: PromptSeen, spread: tuple[float, float, float]) -> float:
     return added
 
 
-# --- power: how often a mechanism study finds what is there --------------------------------------
+# --- power: how often a mechanism study finds an effect that is there ----------------------------
 
 WORDINGS = 12
 STEPS = (0.0, *LEVERS)
@@ -528,8 +575,11 @@ EFFECTS = ((0.03, 0.97), (0.40, 0.95), (0.40, 0.80))
 
 
 def reasoner(low: float, high: float) -> str:
-    """Late in `low` of cases, in `high` of those with symmetry and cue and the same notice; the
-    lever brings it half the way."""
+    """Return the formula of a respondent that reasons from likeness.
+
+    It is late in the share `low` of prompts, and in `high` of those with symmetry, cue
+    and the same notice; the lever raises its share to the middle of the two.
+    """
     base, top, middle = map(logit, (low, high, (low + high) / 2))
     return f"{base} + {top - base} same + {middle - base} lever"
 
@@ -543,8 +593,11 @@ def power(
     missing: float = 0.0,
     samples: int = 20,
 ) -> dict[str, float]:
-    """{word: share of studies in which a model earns it, or a higher one}. `missing`: the share of
-    answers that can't be read."""
+    """Return {word: share of studies in which a model earns this verdict word or a
+    higher one}.
+
+    `missing` is the share of answers that can't be read.
+    """
     decide = deciding(reasoner(low, high), lost=f"{missing} of all")
     prompts = list(prompts_of(bulletins, runs))
     cells = [cell.name for cell in DESIGNS["mechanism"].cells]
@@ -564,7 +617,7 @@ def power(
 
 
 def prompts_of(bulletins: int, runs: int) -> Iterator[tuple[Slot, Cues]]:
-    """The prompts of a mechanism study of one model, without their texts."""
+    """Yield the prompts of a mechanism study of one model, without their texts."""
     for (place, _), (wording, *label) in balanced(bulletins, runs, WORDINGS).items():
         bulletin = f"b{place:02d}"
         for cell in DESIGNS["mechanism"].cells:

@@ -1,14 +1,18 @@
-"""What markers are, by whom: raters' consensus where they agree, else the codebook's patterns.
+"""Labels policies by their reasoning ("markers"), and says how far raters agree on the
+labels.
 
     out = analyse(policies, primary, raters, simulated)     the `markers` of acausal-analysis.json
     labels_of(raters, out["adjudicated"])                   {item: {family: True, False or None}}
 
-A family is adjudicated where two different raters or more have rated its policies blind and Gwet's
-AC1 of every pair reaches 0.75, as specified; the interval and positive agreement stand beside it,
-since AC1 alone flatters a marker that hardly occurs. Then the raters' consensus is the label: in
-shares by cell, in the validity model, in exports. A text that one of them did not rate, or on which
-they disagree, is counted as such and has no label. Without that, shares are by patterns only, and
-no claim uses them.
+A family is a kind of reasoning, such as acausal. It is adjudicated where two or more
+different raters have rated its policies blind, and every pair of them reaches Gwet's
+AC1 of 0.75, as specified. Its label is then the raters' consensus, which shares by
+cell, the validity model and the exports use. A text that a rater skipped, or on which
+raters disagree, has no label and is counted as such. Any other family is labelled by
+the codebook's patterns alone, and no claim uses it.
+
+The interval of AC1 and positive agreement are reported too, because AC1 alone is high
+for a marker that hardly occurs.
 """
 
 import re
@@ -45,9 +49,9 @@ from show.figures import (
     signed,
 )
 
-BAR = 0.75
+BAR = 0.75  # smallest AC1 that counts as agreement
 NAMES = {family: family.replace("_", " ") for family in FAMILIES}
-MIN_RATED = 20  # texts that both of a pair have labelled
+MIN_RATED = 20  # texts that both raters of a pair must have labelled
 CONSENSUS, PATTERNS = "consensus", "patterns"
 
 
@@ -55,8 +59,11 @@ CONSENSUS, PATTERNS = "consensus", "patterns"
 
 
 def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
-    """Agreement of two on the texts that both labelled; `reached` None, with `why`, where it can't
-    decide."""
+    """Return the agreement of two raters on the texts that both have labelled.
+
+    `reached` says whether AC1 reaches the bar; it is None, with `why`, where the data
+    can't tell.
+    """
     both = sum(x and y for x, y in rows)
     ac1 = stats.gwet_ac1(rows, labels=(True, False))
     reached, why = None, None
@@ -82,7 +89,7 @@ def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
 def pairs_of(
     family: str, items: Collection[str], raters: Sequence[Rater]
 ) -> list[dict[str, Any]]:
-    """Every pair of raters on these items."""
+    """Return the agreement of every two raters on these items."""
     out = []
     for a, b in combinations(raters, 2):
         rows = []
@@ -95,11 +102,12 @@ def pairs_of(
 
 
 def _label(rater: Rater, item: str, family: str) -> bool | None:
+    """Return a rater's label of an item, None where there is none."""
     return rater.labels.get(item, {}).get(family)
 
 
 def obstacle(raters: Sequence[Rater], simulated: bool) -> str | None:
-    """Why these raters can't adjudicate anything, None where they can."""
+    """Return why these raters can't adjudicate any family, None where they can."""
     if not raters:
         return "nobody has rated the policies"
     if len(raters) == 1:
@@ -119,7 +127,10 @@ def obstacle(raters: Sequence[Rater], simulated: bool) -> str | None:
 def agreement(
     weak: Mapping[str, Labels], raters: Sequence[Rater], simulated: bool
 ) -> dict[str, dict[str, Any]]:
-    """{family: its pairs, whether it is adjudicated, and why not}. `weak`: {item: labels}."""
+    """Return {family: its pairs of raters, whether it is adjudicated, and why not}.
+
+    `weak` is {item: its labels by patterns}.
+    """
     stopped, out = obstacle(raters, simulated), {}
     for family in FAMILIES:
         pairs = pairs_of(family, weak, raters)
@@ -137,6 +148,8 @@ def agreement(
 
 
 def _verdict(pairs: Sequence[Mapping]) -> tuple[bool | None, str | None]:
+    """Return (whether all pairs reach the bar, why not); None where some pair can't
+    tell."""
     short = [pair for pair in pairs if pair["reached"] is False]
     if short:
         worst = min(short, key=lambda pair: pair["ac1"]["value"])
@@ -155,8 +168,11 @@ def _verdict(pairs: Sequence[Mapping]) -> tuple[bool | None, str | None]:
 def labels_of(
     raters: Sequence[Rater], adjudicated: Sequence[str]
 ) -> dict[str, dict[str, bool | None]]:
-    """{item: {adjudicated family: what all raters call it; None where one did not rate it, or they
-    disagree}} of every item that anybody has rated."""
+    """Return the raters' consensus on every item that anybody has rated.
+
+    The shape is {item: {adjudicated family: label}}; a label is None where a rater
+    skipped the item or raters disagree.
+    """
     items = set(chain.from_iterable(rater.labels for rater in raters))
     labels: dict[str, dict[str, bool | None]] = {}
     for item in sorted(items):
@@ -165,6 +181,7 @@ def labels_of(
 
 
 def _consensus(raters: Sequence[Rater], item: str, family: str) -> bool | None:
+    """Return the label that all raters give an item, None where they don't."""
     said = {_label(rater, item, family) for rater in raters}
     return said.pop() if len(said) == 1 else None
 
@@ -174,7 +191,8 @@ def used_labels(
     agreed: Mapping[str, Mapping[str, bool | None]],
     adjudicated: Sequence[str],
 ) -> dict[str, dict[str, bool | None]]:
-    """{policy id: {family: its label}}: the consensus of an adjudicated family, else the weak label."""
+    """Return {policy id: {family: label}}: the consensus where a family is
+    adjudicated, else patterns."""
     nothing = dict.fromkeys(adjudicated)
     labels: dict[str, dict[str, bool | None]] = {}
     for policy in policies:
@@ -186,7 +204,8 @@ def used_labels(
 def weak_against(
     weak: Mapping[str, Labels], agreed: Mapping[str, Labels], family: str
 ) -> dict[str, Any]:
-    """Recall and precision of the weak label against the consensus, with Wilson's interval."""
+    """Return recall and precision of the patterns against the consensus, with
+    Wilson's intervals."""
     found = present = marked_ones = 0
     for item, labels in agreed.items():
         if item not in weak or labels[family] is None:
@@ -202,15 +221,20 @@ def weak_against(
     }
 
 
-# --- do markers predict decisions beyond the cell? An association: nobody assigned them -----------
+# --- do markers predict decisions beyond the cell? ------------------------------------------------
+# That is an association only, since nobody assigned the markers.
 
 MARKED = ("acausal", "compliance")
 UNTESTED = {"terms": None, "acausal": None, "separated": False, "why": None}
 
 
 def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str, Any]:
-    """The model on readable decisions whose policy has both labels. `labels`: {policy id: {family:
-    label or None}}."""
+    """Fit the model of decisions on cell and markers; it says whether markers predict
+    beyond the cell.
+
+    Only readable decisions whose policy has both labels enter. `labels` is {policy id:
+    {family: label or None}}.
+    """
     data = []
     for row in rows:
         if row.cooperates is None:
@@ -240,6 +264,7 @@ def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str
 def _fitted(
     data: Sequence[dict[str, Any]], fixed: list[str], random: list[str]
 ) -> dict[str, Any]:
+    """Return the fit's terms and the likelihood ratio test of the acausal marker."""
     full = stats.fit_mixed_logit(data, "coop", fixed, random)
     if full.log_likelihood is None:
         return {"why": full.why, "separated": (full.why or "").startswith("separation")}
@@ -256,11 +281,12 @@ def _fitted(
 
 
 def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]:
-    """{family: {decision: k of n rationales that hold a codebook pattern}}: description only."""
+    """Count rationales that hold a pattern: {family: {decision: {"k", "n"}}}. It
+    only describes."""
     labels: dict[str, list[Labels]] = {}
     for row in rows:
         if row.decision is not None:
-            # What follows the first line that says something.
+            # The rationale is what follows the first line that is not blank.
             after = re.sub(r"\A\s*[^\r\n]*", "", row.text)
             labels.setdefault(row.decision, []).append(marked(after))
     out: dict[str, dict[str, dict[str, int]]] = {}
@@ -281,7 +307,11 @@ def analyse(
     raters: Sequence[Rater],
     simulated: bool,
 ) -> dict[str, Any]:
-    """`policies`: those of round 1 of the main runs. `primary`: their first encounters."""
+    """Return the `markers` part of an analysis.
+
+    `policies` are those of round 1 of the main runs, and `primary` their first
+    encounters.
+    """
     weak = {item_id(policy.text): policy.weak for policy in policies}
     verdicts = agreement(weak, raters, simulated)
     adjudicated = [name for name in FAMILIES if verdicts[name]["adjudicated"]]
@@ -303,6 +333,8 @@ def analyse(
 
 
 def status(verdicts: Mapping[str, Mapping]) -> str:
+    """Return which families are labelled by raters' consensus and which by patterns,
+    as text."""
     yes = [NAMES[name] for name in FAMILIES if verdicts[name]["adjudicated"]]
     no = [name for name in NAMES.values() if name not in yes]
     if not yes:
@@ -316,8 +348,11 @@ def cells(
     labels: Mapping[str, Labels],
     raters: Sequence[Rater],
 ) -> dict[str, dict[str, Any]]:
-    """{cell: policies, and for each family the k of n that have the label, with Wilson's interval;
-    `disagree`, `unrated`: those without one}."""
+    """Return the share of policies with each marker by cell, with Wilson's interval.
+
+    `n` counts policies that have a label; of the rest, `disagree` counts those on which
+    raters disagree, and `unrated` those that a rater skipped.
+    """
     by_cell: dict[str, list[Policy]] = {}
     for policy in policies:
         by_cell.setdefault(policy.cell, []).append(policy)
@@ -347,6 +382,8 @@ def _rated_by_all(raters: Sequence[Rater], policy: Policy, family: str) -> bool:
 
 
 def _rater(rater: Rater, items: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a rater's entry in the analysis; `elsewhere` counts ratings of other
+    policies."""
     here = [labels for item, labels in rater.labels.items() if item in items]
     rated = [labels for labels in here if set(labels.values()) != {None}]
     return {
@@ -365,6 +402,7 @@ def _rater(rater: Rater, items: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def may(markers: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the positive sentences that the markers allow."""
     for family in markers["adjudicated"]:
         lowest = plain(markers["agreement"][family]["lowest"])
         yield (
@@ -381,6 +419,7 @@ def may(markers: Mapping[str, Any]) -> Iterator[str]:
 
 
 def may_not(markers: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the markers do not allow anyone to say."""
     if not markers["adjudicated"]:
         why = markers["agreement"]["acausal"]["why"]
         yield f"Anything from markers: they are by patterns only ({why})."
@@ -394,7 +433,7 @@ def may_not(markers: Mapping[str, Any]) -> Iterator[str]:
 
 
 def predicts(markers: Mapping[str, Any]) -> bool:
-    """Whether the acausal term is shown, with more cooperation where it is present."""
+    """Whether the acausal marker predicts more cooperation, at p < .05."""
     fit = markers["validity"]["acausal"]
     if fit is None or fit["p"] is None:
         return False
@@ -402,7 +441,7 @@ def predicts(markers: Mapping[str, Any]) -> bool:
 
 
 def beyond(markers: Mapping[str, Any]) -> str:
-    """The acausal term in words, or why there is none."""
+    """Return the acausal marker's effect as text, or why it has none."""
     model = markers["validity"]
     fit = model["acausal"]
     if fit is None or fit["p"] is None:
@@ -416,7 +455,7 @@ def beyond(markers: Mapping[str, Any]) -> str:
 
 
 def _extremes(markers: Mapping[str, Any], family: str) -> str:
-    """Where the marker stands most and least often."""
+    """Say in which cell the marker is most common, and in which least."""
     shares = {cell: held[family] for cell, held in markers["cells"].items()}
     rated = {cell: held["share"] for cell, held in shares.items() if held["n"]}
     if not rated:
@@ -430,7 +469,7 @@ def _extremes(markers: Mapping[str, Any], family: str) -> str:
     return " and ".join(said)
 
 
-# --- their part of the report -------------------------------------------------------------------
+# --- the markers' part of the report ------------------------------------------------------------
 
 CELLS_NOTE = (
     "Policies of round 1, main runs: they precede decisions. By patterns: those that hold one of "
@@ -444,7 +483,8 @@ AGREEMENT_NOTE = (
 
 
 def blocks(markers: Mapping[str, Any]) -> Iterator[Words | Table]:
-    """Shares by cell, who agreed with whom, and whether the marker predicts anything."""
+    """Yield the report's blocks: shares by cell, agreement of raters, and the
+    validity model."""
     yield Words(sentence(markers["status"]))
     if markers["cells"]:
         yield _cells(markers)
@@ -470,13 +510,13 @@ def _cells(markers: Mapping[str, Any]) -> Table:
 
 
 def _share(held: Mapping[str, Any]) -> str:
-    """ "80% (2 disagree, 1 unrated)"."""
+    """Return a share with what was lost, such as "80% (2 disagree, 1 unrated)"."""
     lost = [f"{held[name]} {name}" for name in ("disagree", "unrated") if held[name]]
     return bracketed(percent(held["share"]), ", ".join(lost))
 
 
 def _raters(markers: Mapping[str, Any]) -> str:
-    """Who rated how much."""
+    """Say who rated how many policies."""
     if not markers["raters"]:
         return (
             "Nobody has rated these policies: adjudicate.py asks two models, "
@@ -497,7 +537,7 @@ def _raters(markers: Mapping[str, Any]) -> str:
 
 
 def _validity(markers: Mapping[str, Any]) -> Line:
-    """Whether the acausal marker says anything beyond the cell."""
+    """Say whether the acausal marker predicts decisions beyond the cell."""
     model = markers["validity"]
     left = [f"{name} ({why})" for name, why in sorted(model["left_out"].items())]
     said = f"on {count(model['rows'], 'decision')}: acausal term {beyond(markers)}."
@@ -509,7 +549,7 @@ def _validity(markers: Mapping[str, Any]) -> Line:
 
 
 def _agreement(markers: Mapping[str, Any]) -> Table:
-    """One row for each family and pair."""
+    """Return the table of agreement, a row for each family and pair of raters."""
     rows: list[list[Line]] = []
     for family in FAMILIES:
         for each in markers["agreement"][family]["pairs"]:
@@ -531,6 +571,7 @@ def _agreement(markers: Mapping[str, Any]) -> Table:
 
 
 def _weak(markers: Mapping[str, Any]) -> Table:
+    """Return the table of recall and precision of the patterns."""
     rows = []
     for family, held in markers["weak"].items():
         shown = [_found(held[what]) for what in ("recall", "precision")]

@@ -1,12 +1,12 @@
-"""The weak label of a policy: which families of reasoning its words give away.
+"""Finds the kinds of reasoning that a policy's words give away (its weak labels), by
+patterns.
 
->>> marked("Teams like us will reach the same decision.")["acausal"]
-True
->>> marked("We do not assume that teams like us will reach the same decision.")["acausal"]
-False
+>>> marked("Teams like us will reach the same decision.")["acausal"] True >>> marked("We
+do not assume that teams like us will reach the same decision.")["acausal"] False
 
-A family is a list of rules, a rule the patterns that one sentence has to hold, in any order: others
-in our place, likeness, a decision. It describes; a claim needs raters with the codebook.
+A family is a kind of reasoning, and holds a list of rules. A rule is a list of patterns
+that one sentence must all hold, in any order: such as others in our place, likeness,
+and a decision. Weak labels only describe; a claim needs raters who use the codebook.
 """
 
 import re
@@ -120,7 +120,7 @@ FAMILIES: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 Labels = Mapping[str, bool | None]
 
-# What takes a sentence out: going along with others is no inference from likeness.
+# Patterns that rule a sentence out: going along with others, say, is no inference from likeness.
 BARRED = {
     "acausal": (
         r"(?:\b(?:not|never|neither|nor|cannot|nothing|no|without)|n[’']t)(?: \w+){0,2} "
@@ -140,7 +140,7 @@ BARRED = {
         r"\b(?:regardless|irrespective|whatever|no matter|independent(?:ly)?)\b"
     ),
 }
-SENTENCE = re.compile(r"[^.;!?\n]{1,400}")  # bounded: no text may take long to read
+SENTENCE = re.compile(r"[^.;!?\n]{1,400}")  # the bound keeps matching fast on any text
 
 
 @cache
@@ -153,16 +153,18 @@ def _compiled(patterns: Sequence[str]) -> list[re.Pattern]:
 
 
 def marked(text: str) -> dict[str, bool]:
-    """{family: whether a sentence of `text` holds all patterns of one of its rules}."""
+    """Return {family: whether some sentence of `text` holds all patterns of one of
+    its rules}."""
     sentences = SENTENCE.findall(text)
     pairs = [f"{first} {second}" for first, second in pairwise(sentences)]
     found = {family: _holds(family, sentences) for family in FAMILIES}
-    # What is drawn from likeness often stands in the sentence after it.
+    # A conclusion from likeness often stands in the sentence after the likeness.
     found["acausal"] = found["acausal"] or _holds("acausal", pairs)
     return found
 
 
 def _holds(family: str, sentences: list[str]) -> bool:
+    """Whether one of the sentences fulfils a rule of the family and is not barred."""
     for sentence in sentences:
         if re.search(BARRED[family], sentence, re.I):
             continue

@@ -1,14 +1,17 @@
-"""Which policies are rated, by whom, and what the raters said.
+"""Chooses the policies to be rated, asks models or people, and reads back what they
+said.
 
     items = items_of(study)                            # {item id: RatedText}, one a distinct text
     dealt = sample(items.values(), n=200, seed=42)
     for rater in raters(places): rater.labels          # {item id: {family: True, False or None}}
 
-An item is a text: policies that say the same are rated once. Its id follows from the text alone
-and tells nothing about run, cell or decision; what it quotes of a cue sentence is blanked. The
-sample takes texts in equal numbers from the cells (as far as they reach) and is otherwise drawn by
-lot: it is not enriched by any label, and shares in it are those of the study wherever cells are of
-one size.
+An item is a distinct text: policies with the same text are rated once. Its id follows
+from the text alone, and tells nothing about run, cell or decision; words that the text
+quotes from a cue sentence are blanked.
+
+A sample takes equal numbers of texts from the cells, as far as they have them, and
+chooses within a cell by lot. No label enriches it, so that shares in it are those of
+the study wherever the cells have the same size.
 """
 
 import codecs
@@ -51,17 +54,20 @@ from common.wire import UNANSWERED, Reply, Request
 
 ROUND = "strategies_r1.json"
 CODEBOOK = "adjudication/codebook.json"
-PEOPLE = "ratings"  # folder of what people said, beside the analysis
-SAMPLE, SEED = 200, 42  # of a sheet, where no flag says otherwise
-QUOTE = 5  # as many words in a row are a quotation
-BLANK = "[…]"  # what raters see instead
+PEOPLE = "ratings"  # folder beside the analysis that keeps people's ratings
+SAMPLE, SEED = 200, 42  # size and seed of a sheet, where no flag says otherwise
+QUOTE = 5  # so many words in a row count as a quotation
+BLANK = "[…]"  # what raters see in place of a quotation
 WORD = re.compile(r"\w+")
-RATINGS = "ratings.jsonl"  # what an adjudication derives from its journal
+RATINGS = "ratings.jsonl"  # the file that an adjudication derives from its journal
 
 
 class Policy(NamedTuple):
-    """A readable policy of round 1 of a main run. `id`: of the request, which decisions name;
-    `cell`: of its run; `weak`: the label that the codebook's patterns give it."""
+    """A readable policy of round 1 of a main run.
+
+    `id` is the id of its request, by which decisions name it. `cell` is the cell of its
+    run. `weak` has its labels by the codebook's patterns.
+    """
 
     id: str
     cell: str
@@ -70,7 +76,8 @@ class Policy(NamedTuple):
 
 
 class RatedText(NamedTuple):
-    """A distinct text as raters see it, and the cell of the first policy that says it."""
+    """A distinct text as raters see it, and the cell of the first policy with that
+    text."""
 
     id: str
     cell: str
@@ -78,8 +85,11 @@ class RatedText(NamedTuple):
 
 
 class Rater(NamedTuple):
-    """`kind`: model or person. `served`: models that answered under the name. `done`: whether all
-    that was asked is answered."""
+    """A model or person (`kind`) with the labels that it gave.
+
+    `served` has the models that answered under its name. `done` says whether everything
+    asked is answered.
+    """
 
     name: str
     kind: str
@@ -99,12 +109,14 @@ def readable(status: str) -> bool:
 
 
 def item_id(text: str) -> str:
-    """ "p-3f2a9c01d4b7": opaque, and nothing that a spreadsheet takes for a number."""
+    """Return an id such as "p-3f2a9c01d4b7", which no spreadsheet takes for a
+    number."""
     return "p-" + sha256("cirrus-bench item\n" + text)[:12]
 
 
 def items_of(study: Study) -> dict[str, RatedText]:
-    """{id: item} of the policies on which primary data rest; UsageError where there are none."""
+    """Return {id: item} of the policies on which primary data rest; UsageError where
+    there are none."""
     items: dict[str, RatedText] = {}
     main = [run for run in study.runs if run.role == "main"]
     quotes = quotations(main)
@@ -122,8 +134,11 @@ def items_of(study: Study) -> dict[str, RatedText]:
 
 
 def quotations(runs: Iterable[SavedRun]) -> set[tuple[str, ...]]:
-    """Every QUOTE words in a row of the cue sentences that the runs' bulletins can hold: a rater
-    who reads them in a policy would rate the bulletin, and could tell the cell."""
+    """Return every QUOTE words in a row that occur in the cue sentences of the runs'
+    bulletins.
+
+    A rater who read them in a policy would rate the bulletin, and could tell the cell.
+    """
     domains = {}
     for run in runs:
         texts = stored_prompts(run.folder, run.manifest["identity"]["prompts"])
@@ -137,7 +152,7 @@ def quotations(runs: Iterable[SavedRun]) -> set[tuple[str, ...]]:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """The texts of a tree of mappings and lists."""
+    """Yield every string in nested mappings and lists."""
     if isinstance(value, str):
         yield value
         return
@@ -147,16 +162,16 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def rows_of_words(words: Sequence[str]) -> list[tuple[str, ...]]:
-    """Every QUOTE words in a row, by where they begin."""
+    """Return every QUOTE words in a row, in order."""
     starts = range(len(words) - QUOTE + 1)
     return [tuple(words[at : at + QUOTE]) for at in starts]
 
 
 def blanked(text: str, quotes: Collection[tuple[str, ...]]) -> str:
-    """`text` with BLANK for each quotation.
+    """Return `text` with BLANK in place of each quotation.
 
-    >>> blanked("Hold on: We go, as they do, by noon.", {("we", "go", "as", "they", "do")})
-    'Hold on: […], by noon.'
+    >>> blanked("Hold on: We go, as they do, by noon.", {("we", "go", "as", "they",
+    "do")}) 'Hold on: […], by noon.'
     """
     spans = [match.span() for match in WORD.finditer(text)]
     words = [text[start:end].lower() for start, end in spans]
@@ -174,7 +189,8 @@ def blanked(text: str, quotes: Collection[tuple[str, ...]]) -> str:
 
 
 def sample(items: Iterable[RatedText], n: int, seed: int) -> list[RatedText]:
-    """`n` items or all, cell by cell in turn, each cell's by lot; in an order drawn at the end."""
+    """Draw `n` items (or all) by lot, from each cell in turn, and return them in a
+    random order."""
     rng = SeededRandom(seed, "ratings")
     cells: dict[str, list[RatedText]] = {}
     for item in sorted(items):
@@ -203,22 +219,22 @@ BOOK = record(
 
 
 def codebook_texts(folder: Path = PROMPTS) -> dict[str, str]:
-    """{path under prompts/: the codebook's text}."""
+    """Return {path under prompts/: the codebook's text}."""
     return {CODEBOOK: read_text(folder, CODEBOOK, {})}
 
 
 def codebook(text: str) -> dict[str, Any]:
-    """The codebook in `text`; UsageError where it is not what raters need."""
+    """Read the codebook; UsageError where it lacks what raters need."""
     book = read_json({CODEBOOK: text}, CODEBOOK, BOOK, {})
     question = "\n".join(book["rating"])
     check_placeholders(CODEBOOK, question, {"policy", "families", "form"})
     return book
 
 
-# --- models that rate: they know nothing of condition or decision, and go by the codebook -------
-# A reply counts only in the form asked for, a line for each family. Anything else is a status,
-# never a label: `refused`, `incomplete` (a family is missing), `ambiguous` (one is said twice),
-# `unreadable`; or the outcome of the call where there was no reply.
+# --- models that rate: they see the codebook and a text, but neither condition nor decision ------
+# A reply gives labels only where it has the form asked for, a line for each family. Any other reply
+# gets a status and no label: `refused`, `incomplete` (a family is missing), `ambiguous` (a family
+# occurs twice) or `unreadable`. Without a reply the status is the outcome of the call.
 
 RATED = re.compile(
     r"\s*(?:[-•–]|\d[.)])?\s*([a-z][a-z -]*?)\s*[:：=]\s*(yes|no)[\s.!]*", re.I
@@ -227,7 +243,8 @@ FAMILY_NAMES = {name.replace("_", ""): name for name in FAMILIES}
 
 
 def rating_prompts(book: Mapping[str, Any], text: str) -> tuple[str, str]:
-    """(system, user) for one policy: the codebook and the text, nothing else."""
+    """Return (system, user) for one policy: the codebook and the policy's text,
+    nothing else."""
     defined, lines = [], []
     for name, family in book["families"].items():
         defined.append(f"{name}\n  yes: {family['yes']}\n  no: {family['no']}")
@@ -238,8 +255,11 @@ def rating_prompts(book: Mapping[str, Any], text: str) -> tuple[str, str]:
 
 
 def rating_examples(book: Mapping[str, Any], text: str) -> tuple[str, ...]:
-    """The filled-in forms in the `text` of prompts/examples.json, for a Request: other policies, by
-    other kinds of reasoning."""
+    """Return worked examples as turns of a Request; `text` is that of
+    prompts/examples.json.
+
+    They rate other policies, by other kinds of reasoning.
+    """
     rating = read_examples(text)["rating"]
     families, turns = rating["families"], []
     for form in rating["forms"]:
@@ -257,8 +277,12 @@ def rating_requests(
     book: Mapping[str, Any],
     examples: str = "",
 ) -> list[Request]:
-    """Every call, models and items in a drawn order: an outage hits all alike. `examples`: the text
-    of prompts/examples.json, where worked examples stand before every policy."""
+    """Return a request for each item and model, in random order, so that an outage hits
+    all alike.
+
+    `examples` is the text of prompts/examples.json where every policy is preceded by
+    worked examples.
+    """
     forms = rating_examples(book, examples) if examples else ()
     requests = []
     for item, model in product(items, config["models"]):
@@ -282,10 +306,10 @@ def rating_requests(
 
 
 def parse_rating(text: str) -> tuple[dict[str, bool] | None, str]:
-    """(labels, status) of a reply; labels only where all lines, and only they, are in the form.
+    """Return (labels, status) of a reply; labels are None where it does not have the
+    form asked for.
 
-    >>> parse_rating("acausal: yes")
-    (None, 'incomplete')
+    >>> parse_rating("acausal: yes") (None, 'incomplete')
     """
     labels: dict[str, bool] = {}
     twice = False
@@ -314,7 +338,8 @@ def rating_rows(
     replies: Mapping[str, Reply],
     simulated: bool,
 ) -> Iterator[dict[str, Any]]:
-    """The lines of ratings.jsonl, in the order of the sample, models as given."""
+    """Yield the lines of ratings.jsonl, in the order of the sample, for each model
+    as given."""
     for item, model in product(items, config["models"]):
         reply = replies[f"{item.id}/{model}"]
         labels, status = None, reply.outcome
@@ -336,15 +361,19 @@ def rating_rows(
 
 
 def raters(places: Sequence[Path]) -> list[Rater]:
-    """Everybody who rated: adjudications and people's ratings in the folders `places`."""
+    """List everybody whose ratings are in the folders `places`: models and people."""
     return [rater for rater, _ in _held(places).values()]
 
 
 def _held(
     places: Sequence[Path], replaced: Collection[Path] = ()
 ) -> dict[str, tuple[Rater, Path]]:
-    """{name: (rater, where the ratings are)}. `replaced`: files of people that are not read,
-    because others take their place."""
+    """Return {name: (rater, where the ratings are)}; UsageError where a name occurs
+    twice.
+
+    `replaced` are people's files that are not read, since new ones will take their
+    place.
+    """
     held: dict[str, tuple[Rater, Path]] = {}
     for place in dict.fromkeys(Path(place).resolve() for place in places):
         for rater, path in (*_models(place), *_people(place, replaced)):
@@ -359,6 +388,7 @@ def _held(
 
 
 def _models(place: Path) -> Iterator[tuple[Rater, Path]]:
+    """Yield the models that rated, from the adjudications in a folder."""
     for path in sorted(place.glob("*/manifest.json")):
         try:
             manifest = json.loads(path.read_bytes())
@@ -372,6 +402,7 @@ def _models(place: Path) -> Iterator[tuple[Rater, Path]]:
 
 
 def _model(name: str, manifest: Mapping, rows: Sequence[Mapping]) -> Rater:
+    """Return a model's labels, with how its calls ended and which models served it."""
     labels: dict[str, Labels] = {}
     statuses: Counter[str] = Counter()
     served: set[str] = set()
@@ -395,6 +426,7 @@ def _model(name: str, manifest: Mapping, rows: Sequence[Mapping]) -> Rater:
 
 
 def _rows(folder: Path, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Read an adjudication's ratings and check their hash; [] where it has none yet."""
     path = folder / RATINGS
     if RATINGS not in manifest.get("files", {}):
         return []
@@ -416,6 +448,7 @@ PERSON = record(artifact=enum(PEOPLE), rater=NAME, labels=map_of(LABELS, "item")
 
 
 def _people(place: Path, replaced: Collection[Path]) -> Iterator[tuple[Rater, Path]]:
+    """Yield the people whose ratings a folder keeps."""
     for path in sorted((place / PEOPLE).glob("*.json")):
         if path in replaced:
             continue
@@ -430,21 +463,24 @@ def _people(place: Path, replaced: Collection[Path]) -> Iterator[tuple[Rater, Pa
 
 
 def _completeness(labels: Labels) -> str:
+    """Return "ok", "partial" or "missing": whether all, some or none of the families
+    have a label."""
     given = len(labels) - list(labels.values()).count(None)
     if given == len(labels):
         return "ok"
     return "partial" if given else "missing"
 
 
-# --- rating sheets for people: a blinded CSV out, the filled sheet back ------------------------
-# One form both ways: UTF-8 with a byte order mark, which spreadsheets open and save as "CSV UTF-8".
+# --- rating sheets for people: a blinded CSV goes out, the filled sheet comes back ---------------
+# Both are UTF-8 with a byte order mark, which spreadsheets open and save as "CSV UTF-8".
 
 COLUMNS = ("item", "rater", *FAMILIES, "text")
 ANSWERS = {"yes": True, "no": False, "": None}
 
 
 def export(file: Path, study: Study, n: int, seed: int) -> tuple[Path, Path]:
-    """Write the sheet and its instructions; UsageError where one is there already."""
+    """Write a sheet and its instructions, and return both paths; UsageError where
+    one exists."""
     items, guide = items_of(study), file.with_name(file.name + ".md")
     for path in (file, guide):
         if path.exists():
@@ -461,7 +497,8 @@ def export(file: Path, study: Study, n: int, seed: int) -> tuple[Path, Path]:
 
 
 def instructions(name: str) -> str:
-    """What people read before they rate, from the codebook that models get too."""
+    """Return what people read before they rate, made from the codebook that models
+    get too."""
     book = codebook(codebook_texts()[CODEBOOK])
     parts = [f"# Rating {name}", *book["people"], "## The five kinds of reasoning"]
     for family, defined in book["families"].items():
@@ -472,7 +509,8 @@ def instructions(name: str) -> str:
 def read_sheet(
     file: Path, items: Mapping[str, RatedText]
 ) -> tuple[str, dict[str, Labels]]:
-    """(rater, {item: labels}) of a filled sheet; UsageError names file, row, field and value."""
+    """Return (rater, {item: labels}) of a filled sheet; UsageError names file, row,
+    field and value."""
     table = _table(file)
     raters = dict.fromkeys(filter(None, [row["rater"] for row in table]))
     if len(raters) != 1:
@@ -506,7 +544,7 @@ def read_sheet(
 
 
 def _table(file: Path) -> list[dict[str, str]]:
-    """The rows below the names of the columns."""
+    """Return the rows of a CSV file below its head, as {column: cell}."""
     try:
         text = io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")
         head, *rows = list(csv.reader(text, strict=True)) or [[]]
@@ -527,7 +565,8 @@ def _table(file: Path) -> list[dict[str, str]]:
 
 
 def _cells(head: Sequence[str], row: Sequence[str]) -> dict[str, str]:
-    """{column: cell}, without blanks around it, save in the text: they belong to it."""
+    """Return {column: cell}, stripped of blanks, but for the text, to which they
+    belong."""
     padded = [*row, *[""] * len(head)]
     cells = dict(zip(head, padded, strict=False))
     stripped = {name: cell.strip() for name, cell in cells.items()}
@@ -535,8 +574,11 @@ def _cells(head: Sequence[str], row: Sequence[str]) -> dict[str, str]:
 
 
 def _is_text_of(item: RatedText, cell: str) -> bool:
-    """Whether a cell holds the text of `item` as it was exported. A spreadsheet may change how its
-    lines end, and take an apostrophe before it for a mark of its own."""
+    """Whether a cell holds the item's text as it was exported.
+
+    A spreadsheet may change line ends, and drop a leading apostrophe, which it takes
+    for a mark of its own.
+    """
     line = io.StringIO(csv_line([item.text]), newline="")
     [[exported]] = csv.reader(line)
     lines = exported.removeprefix("'").splitlines()
@@ -544,6 +586,7 @@ def _is_text_of(item: RatedText, cell: str) -> bool:
 
 
 def _answer(where: str, family: str, value: str) -> bool | None:
+    """Return a cell's label: True, False or None; UsageError for anything else."""
     if value.lower() not in ANSWERS:
         raise UsageError(
             f"{where}: {family} {value!r} is neither yes nor no; leave the cell empty "
@@ -553,8 +596,12 @@ def _answer(where: str, family: str, value: str) -> bool | None:
 
 
 def collect(files: Iterable[str], study: Study, where: Sequence[Path]) -> list[str]:
-    """Check all sheets, then keep the ratings beside the analysis; one sentence for each rater.
-    `where`: the folder of the analysis, then the others whose ratings it reads."""
+    """Check all sheets, then keep their ratings beside the analysis; return a sentence
+    for each rater.
+
+    `where` starts with the analysis's folder; ratings in the other folders are read
+    too.
+    """
     items, sheets, kept = items_of(study), {}, {}
     target = where[0].resolve()
     for file in dict.fromkeys(files):
@@ -589,13 +636,14 @@ def collect(files: Iterable[str], study: Study, where: Sequence[Path]) -> list[s
 
 
 def _file_name(rater: str) -> str:
-    """Of the file that keeps a person's ratings: what any file system takes, and a hash."""
+    """Return the name of a person's file: letters that any file system takes, and a
+    hash."""
     plain = re.sub("[^a-z0-9]", "-", rater.lower())
     return f"{plain[:40]}-{sha256(rater)[:6]}.json"
 
 
 def command_export(args, study: Study) -> cli.Done:
-    """analyze.py --export-ratings."""
+    """Carry out analyze.py --export-ratings."""
     n = SAMPLE if args.sample is None else args.sample
     seed = SEED if args.seed is None else args.seed
     sheet, guide = export(Path(args.export_ratings), study, n, seed)

@@ -1,8 +1,12 @@
-"""A calibration to read: how often what is true of a respondent was told excluded.
+"""Makes the report of a calibration: how often studies wrongly exclude an account that
+is true.
+
+An account is an explanation of why a respondent cooperates; in a calibration it is
+declared before the respondent is asked, so a study that excludes it is wrong.
 
     derived(out)        {"calibration.json": …, "calibration.md": …, "report.html": …}
 
-Markdown and page are a function of calibration.json, and name its hash.
+The Markdown and the page follow from calibration.json alone, and name its hash.
 """
 
 import json
@@ -22,12 +26,13 @@ from show.figures import STAMP, percent, rate
 from show.page import page
 from show.plots import Dots, Point
 
-# The words of each study, each of which needs what the one before it needs.
+# {design: its verdict words, lowest first}; each word needs all that the one before it needs.
 LADDERS = {"mechanism": WORDS, "2x2": WORDS, "mirror": mirror.WORDS}
 NAMES = [account.name for account in ACCOUNTS]
-UNDUE, HIGHEST = 0.05, 0.03  # of studies, at most
-# Whose power is held to, at up to 5% missing: shares of its studies, at least, with the first word
-# and the second.
+# Largest share of studies that may exclude a true account, or give the highest word wrongly.
+UNDUE, HIGHEST = 0.05, 0.03
+# The respondents that must be found, with up to 5% of answers missing, and the least share of
+# their studies that must give them the first positive word and the second.
 POWERFUL = "reasoner-40-95"
 LEAST = [0.95, 0.90]
 TAGS = {
@@ -66,7 +71,8 @@ NOTES = [
 
 
 def derived(out: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files of a calibration. `out`: the whole of calibration.json."""
+    """Return {file name: content} of a calibration; `out` is the whole of
+    calibration.json."""
     data = json_file(out)
     report = document(json.loads(data))
     text, shown = markdown(report).encode(), page(report).encode()
@@ -74,7 +80,10 @@ def derived(out: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def content(folder: Folder) -> Content | None:
-    """What a calibration's folder must hold: all that follows from its counts."""
+    """Return what the files in a calibration's folder must hold, given its counts.
+
+    None where the folder holds no calibration.
+    """
     if not folder.names & {"calibration.json", "calibration.md"}:
         return None
     out = load(folder.path / "calibration.json", OBJECT)
@@ -83,12 +92,15 @@ def content(folder: Folder) -> Content | None:
     return Content(verdict, derived(out))
 
 
-# --- limits --------------------------------------------------------------------------------------
+# --- limits on how often a study may err ----------------------------------------------------------
 
 
 def limits(name: str, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What is held to of a respondent, each with share and state. `entry`: its part of
-    calibration.json."""
+    """List the limits on one respondent's studies, each with the observed share and its
+    state.
+
+    `entry` is the respondent's part of calibration.json.
+    """
     account, design = entry["account"], entry["design"]
     _, _, first, second, third = LADDERS[design]
     if name.startswith(POWERFUL):
@@ -105,7 +117,13 @@ def limits(name: str, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def limit(name: str, entry: Mapping, what: str, wanted: float) -> dict[str, Any]:
-    """`what`: an account that is told excluded, or a word that is said, or a higher one."""
+    """Return one limit: its bound, the observed share with its interval, and whether it
+    is met.
+
+    `what` is an account (counted where it is excluded) or a verdict word (counted where
+    a study says it or a higher one). The state is "met" or "missed" where the whole
+    interval says so, else "open".
+    """
     hits = entry["excluded"][what] if what in NAMES else earned(entry, what)
     share: Any = stats.share(hits, entry["replications"])
     bound, inside, beyond = "≤", share.high <= wanted, share.low > wanted
@@ -119,7 +137,7 @@ def limit(name: str, entry: Mapping, what: str, wanted: float) -> dict[str, Any]
 
 
 def told(limit: Mapping[str, Any]) -> str:
-    """Such as "surface excluded ≤ 5%"."""
+    """Return a limit as text, such as "surface excluded ≤ 5%"."""
     what = limit["what"]
     if what in NAMES:
         what = f"{what} excluded"
@@ -127,16 +145,16 @@ def told(limit: Mapping[str, Any]) -> str:
 
 
 def earned(entry: Mapping[str, Any], word: str) -> int:
-    """Studies with this word or a higher one."""
+    """Count the studies with this verdict word or a higher one."""
     ladder = LADDERS[entry["design"]]
     return sum(entry["words"][higher] for higher in ladder[ladder.index(word) :])
 
 
-# --- shown ---------------------------------------------------------------------------------------
+# --- the report ----------------------------------------------------------------------------------
 
 
 def document(out: Mapping[str, Any]) -> Document:
-    """The report of calibration.json: one figure, one table."""
+    """Return the report of calibration.json: one figure and one table."""
     facts = {"seed": str(out["seed"]), "counts": sha256(json_file(out))[:12]}
     for name in ("prompts", "code"):
         facts[name] = out[f"{name}_sha256"][:12]
@@ -156,7 +174,7 @@ def document(out: Mapping[str, Any]) -> Document:
 
 
 def figure(limits: list[Mapping[str, Any]]) -> Dots:
-    """A row a limit: the worst of all respondents that are held to it."""
+    """Draw a row for each limit, at the worst of the respondents that it applies to."""
     held: dict[str, list[Mapping]] = {}
     for limit in limits:
         held.setdefault(told(limit), []).append(limit)
@@ -165,7 +183,8 @@ def figure(limits: list[Mapping[str, Any]]) -> Dots:
 
 
 def point(limits: list[Mapping[str, Any]]) -> Point:
-    """The worst of several respondents' shares; the others as dots, the limit as a tick."""
+    """Return the worst respondent's share; the others become dots, and the limit a
+    tick."""
     by_share = sorted(limits, key=itemgetter("value"))
     worst = by_share[0] if limits[0]["bound"] == "≥" else by_share[-1]
     value, low, high = worst["value"], worst["low"], worst["high"]
@@ -176,7 +195,8 @@ def point(limits: list[Mapping[str, Any]]) -> Point:
 
 
 def rows(out: Mapping[str, Any]) -> Iterator[list]:
-    """Each respondent with the shares of studies that say a word of it, or a higher one."""
+    """Yield a table row for each respondent, with the share of its studies that
+    reach each word."""
     held: dict[str, list] = {name: [] for name in out["populations"]}
     for limit in out["limits"]:
         share = rate(limit["value"], limit["low"], limit["high"], 1)

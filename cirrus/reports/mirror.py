@@ -1,9 +1,11 @@
-"""The mirror study on a page: the four games in one figure, and contrasts and cells.
+"""Shows the mirror study in a report: a figure of the four games, and tables of cells
+and contrasts.
 
-    figure(by_model)          the figure that answers
-    details(by_model)         cells and contrasts, a fold a model
+    figure(by_model)          the figure
+    details(by_model)         a fold for each model, with its tables
 
-`by_model`: {model: its part of an analysis}, from `cirrus.judge.mirror.judged`.
+`by_model` is {model: its part of the analysis}, as `cirrus.judge.mirror.judged` returns
+it.
 """
 
 from collections.abc import Mapping
@@ -44,7 +46,8 @@ COLUMNS = ("as usual", "exchanged", "enough − too few")
 
 
 def figure(by_model: ByModel) -> doc.Plot:
-    """The share of late entries in the four games, by rate."""
+    """Draw the share of late entries in the four games, by the rate of earlier pairs
+    alike."""
     panels = {model: games(part) for model, part in by_model.items()}
     axes = ("earlier cases of the class that applies", "share late")
     drawing = Lines("Late entries by record and game", RATES, panels, axes)
@@ -52,7 +55,7 @@ def figure(by_model: ByModel) -> doc.Plot:
 
 
 def games(part: Part) -> dict[str, list[Point]]:
-    """A model's line of each game."""
+    """Return a model's line for each game: {game: points}."""
     rows = {}
     for game, names in GAMES.items():
         rows[game] = [point(part, cell) for cell in names]
@@ -60,7 +63,8 @@ def games(part: Part) -> dict[str, list[Point]]:
 
 
 def point(part: Part, cell: str) -> Point:
-    """How often a cell was answered late; without an interval no estimate."""
+    """Return how often a cell was answered late; without an interval it has no
+    estimate."""
     share = part["cells"][cell]
     k, n, low = share["k"], share["n"], share["low"]
     value = None if low is None else k / n
@@ -68,7 +72,7 @@ def point(part: Part, cell: str) -> Point:
 
 
 def details(by_model: ByModel) -> list[doc.Fold]:
-    """Cells and contrasts of each model."""
+    """Return a fold for each model, with its cells and its contrasts."""
     folds = []
     for model, part in by_model.items():
         tables = [cells(model, part), contrasts(model, part)]
@@ -77,7 +81,7 @@ def details(by_model: ByModel) -> list[doc.Fold]:
 
 
 def cells(model: str, part: Part) -> doc.Table:
-    """How often each cell was answered late."""
+    """Return the table of how often each cell was answered late."""
     rows = []
     for cell in CELLS:
         shown = point(part, cell)
@@ -88,7 +92,8 @@ def cells(model: str, part: Part) -> doc.Table:
 
 
 def contrasts(model: str, part: Part) -> doc.Table:
-    """Every contrast, in all, in each half, and under each order of the classes."""
+    """Return the table of all contrasts: over all bulletins, in each half, and by
+    order of classes."""
     rows = []
     for name, contrast in part["contrasts"].items():
         units = str(contrast["units"])

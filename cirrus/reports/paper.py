@@ -1,7 +1,8 @@
-"""What a paper takes from a study: a paragraph on methods, a table, a citation, the registration.
+"""Writes what a paper takes from a study: a methods paragraph, a LaTeX table, a
+citation.
 
-files(report, {folder: manifest}, registration)     {"methods.md": …, "table.tex": …, …}
-posted(folder)                    {"preregistration.md": …}: the text to post before the first call
+    files(report, {folder: manifest}, registration)     {"methods.md": …, "table.tex": …, …}
+    posted(folder)      {"preregistration.md": …}, the text to post before the first call
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,8 +17,8 @@ from show.document import files as shown
 from show.figures import count
 
 Manifests = Mapping[Path, Mapping[str, Any]]  # {a run's folder: its manifest}
-EFFECTS = "effects"  # the table of a tournament that has its contrasts
-DIGITS = 16  # of a hash in a sentence
+EFFECTS = "effects"  # name of the table with a tournament's contrasts
+DIGITS = 16  # characters of a hash that a sentence shows
 HASHES = f"cirrus-bench {VERSION}, SHA-256"
 SERVED = {"served": "Models, as served", "upstreams": "Upstreams"}
 INTERVALS = (
@@ -25,7 +26,7 @@ INTERVALS = (
     "shared by the models of a study, over bulletins and wordings, and no narrower than Newcombe's. "
     "Answers without exactly one readable option are missing, and counted against each contrast."
 )
-# What LaTeX reads otherwise, and what pdflatex has no letter for.
+# Characters that have a meaning in LaTeX, or that pdflatex has no letter for.
 TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -53,8 +54,11 @@ CITATION = """@software{{cirrus_bench,
 def files(
     report: Document, manifests: Manifests, registration: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """{file name: content}, figures and CSVs included; `registration`: as `prereg` says it.
-    UsageError for an unfinished run, which shows no estimate."""
+    """Return {file name: content} of a paper's files, with figures and CSVs.
+
+    `registration` is what `prereg` returns. It raises UsageError for an unfinished run,
+    which has no estimates.
+    """
     for run, manifest in manifests.items():
         if manifest["state"] != "complete":
             raise UsageError(f"--paper: {run} is unfinished; its command resumes it")
@@ -73,8 +77,8 @@ def files(
 
 
 def _asked(manifests: Manifests) -> Iterator[str]:
-    """Models as served, settings, and the hashes by which others can compare: what was asked, by
-    which code, what was answered."""
+    """Yield sentences on the models as served, the settings, and the hashes of
+    prompts, code and answers."""
     facts: dict[str, dict[str, set[str]]] = {}
     for manifest in manifests.values():
         for kind, name, value in _facts(manifest):
@@ -85,7 +89,8 @@ def _asked(manifests: Manifests) -> Iterator[str]:
 
 
 def _facts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(what it is of, its name, a value) of a run."""
+    """Yield (kind, name, value) for everything that a methods section states of a
+    run."""
     for kind in ("served", "upstreams"):
         for model, names in manifest[kind].items():
             for name in names:
@@ -104,6 +109,7 @@ def _facts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _registered(registration: Mapping[str, Any] | None) -> str:
+    """Return the sentence on the preregistration and any deviations from it."""
     if registration is None or not registration["heads"]:
         return "The analysis is exploratory: the study was not preregistered."
     heads = ", ".join(sorted(set(registration["heads"].values())))
@@ -115,7 +121,7 @@ def _registered(registration: Mapping[str, Any] | None) -> str:
 
 
 def _latex(report: Document) -> str:
-    """The effects of a tournament, the verdicts of another study, as a table for booktabs."""
+    """Return a LaTeX table: a tournament's effects, or another study's verdicts."""
     table: Any = report.verdicts
     for each in tables(report):
         if each.name == EFFECTS:
@@ -140,12 +146,14 @@ def _latex(report: Document) -> str:
 
 
 def _row(cells: Iterable[Any]) -> str:
+    """Return a table row in LaTeX."""
     words = [words_of(cell).translate(TEX) for cell in cells]
     return " & ".join(words) + r" \\"
 
 
 def posted(folder: Path) -> dict[str, str]:
-    """The text of a preregistration, to be posted with its hash; {} where none lies here."""
+    """Return {"preregistration.md": text} for the registration in a folder, {} where
+    there is none."""
     data = prereg.load(folder)
     if data is None:
         return {}

@@ -1,10 +1,11 @@
-"""A one-shot study to read: one document for all designs.
+"""Makes the reports of one-shot studies of every design.
 
     files(out, rows, prompts, hashes)     {"pilot-summary.md": …, "report.html": …}
-    terminal(read(folder / "pilot-analysis.json"))
+    read(folder / "pilot-analysis.json")  a document, which `show.document` can print
     together({"mechanism-s42": out, "twin-s42": out})     several studies on one page
 
-`out` is an analysis, as pilot-analysis.json has it. Codes of cells are only in data files.
+`out` is an analysis, as pilot-analysis.json has it. Reports name cells in words; their
+codes (HP, LA, …) occur only in data files.
 """
 
 import json
@@ -40,8 +41,8 @@ from show.figures import (
 from show.page import page
 from show.plots import Dots, Intervals, Lines, Point
 
-SHOWN = 1_000  # trials on a page, where that is a whole run
-LENGTH = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
+SHOWN = 1_000  # a page shows about so many trials, in whole runs
+LENGTH = 20_000  # characters of an answer that are shown; trials.jsonl.gz has all
 TITLES = {
     "2x2": "CIRRUS-24 pilot",
     "lever": "CIRRUS-24 lever study",
@@ -49,10 +50,10 @@ TITLES = {
     "mirror": "CIRRUS-24 mirror study",
     "twin": "CIRRUS-24 twin control",
 }
-MOST = 2  # models in a figure that has room for digits
+MOST = 2  # a figure prints numbers for up to so many models
 SCHEMES = {"L1": "words", "L2": "letters", "L3": "letters exchanged"}
 POOLED = "all {}s"
-# No colour of praise or blame: to be excluded is no success.
+# The tags have no colour of praise or blame: an excluded account is no success.
 EXCLUDED = {True: doc.Tag("excluded", "plain"), False: doc.Tag("open")}
 MET = {
     True: doc.Tag("met", "plain"),
@@ -62,7 +63,7 @@ MET = {
 UNSUPPORTED = doc.Tag("met on the estimate, not established")
 ALWAYS = ("Always open", "Denied the highest word")
 ACTS = {None: "maybe", 1: "cooperate", 0: "defect"}
-# probe, what is shared, a contrast that it is a check of
+# (probe, what its share says of the model, the contrast whose two cells it compares)
 PROBES = (
     ("payoffs", "orders the outcomes as meant", "HP-LA"),
     ("peer", "orders the counterpart's outcomes as meant", "HP-LA"),
@@ -105,15 +106,18 @@ def files(
     prompts: Mapping[str, tuple[str, ...]],
     hashes: Mapping[str, str],
 ) -> dict[str, str]:
-    """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that were sent.
-    `hashes`: of design and trials, for the foot."""
+    """Return {file name: content} of a study's reports.
+
+    `prompts` is {trial id: (system, user)} of the trials that were sent; `hashes` of
+    design and trials go into the page's foot.
+    """
     report = document(out, hashes, trials(rows, prompts))
     summed = doc.markdown(summary(out, hashes))
     return {"pilot-summary.md": summed, "report.html": page(report)}
 
 
 def read(analysis: Path) -> doc.Document:
-    """The report of an analysis file, without its trials."""
+    """Return the report of an analysis file, without its trials."""
     return document(json.loads(Path(analysis).read_bytes()), {})
 
 
@@ -122,7 +126,7 @@ def document(
     hashes: Mapping[str, str],
     shown: doc.TrialTable | None = None,
 ) -> doc.Document:
-    """The report of one study."""
+    """Return the report of one study."""
     design, whole = out["design"], finished(out)
     name = design["design"]
     facts = {"seed": str(design["seed"])}
@@ -159,7 +163,8 @@ def document(
 
 
 def power(out: Mapping[str, Any]) -> str:
-    """Why a pilot decides so little: what its size, or the next smaller one, finds."""
+    """Say how often a pilot of this size (or the next smaller one in POWER) finds an
+    effect."""
     size = min(POWER)
     for known in POWER:
         if known <= _runs(out):
@@ -172,7 +177,7 @@ def power(out: Mapping[str, Any]) -> str:
 
 
 def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> doc.Document:
-    """What pilot-summary.md holds: cells, accounts, the specification's criteria, claims."""
+    """Return the document of pilot-summary.md: cells, accounts, criteria and claims."""
     report = document(out, hashes)
     gist: list[Any] = [_all_cells(out), *_success(out)]
     if report.verdicts:
@@ -187,8 +192,11 @@ def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> doc.Document:
 def together(
     outs: Mapping[str, Mapping[str, Any]],
 ) -> tuple[doc.Document, dict[str, str]]:
-    """Several studies on one page, a section for each: (document, {file name: content}). `outs`:
-    {run: its analysis}."""
+    """Return (document, {file name: content}) of several studies on one page, each in a
+    section.
+
+    `outs` is {run: its analysis}.
+    """
     report = _together(outs, document)
     return report, {
         "pilot-summary.md": doc.markdown(_together(outs, summary)),
@@ -197,6 +205,7 @@ def together(
 
 
 def _together(outs: Mapping[str, Mapping], form: Callable) -> doc.Document:
+    """Join the reports that `form` makes of each study into one document."""
     reports = {run: form(out, {}) for run, out in outs.items()}
     first = next(iter(reports.values()))
     answers, sections, stamps, seeds = [], [], [], {}
@@ -222,17 +231,20 @@ def _together(outs: Mapping[str, Mapping], form: Callable) -> doc.Document:
 
 
 def finished(out: Mapping[str, Any]) -> bool:
-    """Whether every trial has an answer: before, there are counts alone."""
+    """Whether every trial has an answer; before that a report has counts only."""
     return out["outcomes"]["answered"] == out["design"]["trials"]
 
 
 def _models(out: Mapping) -> dict[str, Mapping]:
+    """Return {model: its part of the analysis}, in the order in which models were
+    named."""
     by_model = out[out["design"]["design"]]["by_model"]
     return {model: by_model[model] for model in out["design"]["models"]}
 
 
 def _parts(out: Mapping) -> dict[str, Mapping]:
-    """What each model shows, in the order in which they were named; the whole of a pilot first."""
+    """Return {name: part} of all models, preceded by the pooled part of a pilot with
+    several."""
     part, models = out[out["design"]["design"]], _models(out)
     if "pooled" in part and len(models) > 1:
         return {POOLED.format(called(out)): part["pooled"]} | models
@@ -240,6 +252,7 @@ def _parts(out: Mapping) -> dict[str, Mapping]:
 
 
 def _stamps(out: Mapping) -> Iterator[str]:
+    """Yield the warnings that stand above everything: SIMULATED, INCOMPLETE."""
     trials = out["design"]["trials"]
     if out["simulated"]:
         yield STAMP
@@ -249,6 +262,7 @@ def _stamps(out: Mapping) -> Iterator[str]:
 
 
 def _question(out: Mapping) -> str:
+    """Return the study's question with its sizes."""
     design = out["design"]
     models = count(len(design["models"]), called(out))
     bulletins = count(design["bulletins"], "bulletin")
@@ -260,7 +274,7 @@ def _question(out: Mapping) -> str:
 # --- the figure that answers -------------------------------------------------------------------
 
 UP = "share cooperating"
-# {row of a crossed figure: its cells}
+# {line of a figure: the cells at its two ends}
 CROSSED = {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA")}
 BY_READING = {"notice read": ("MN", "HP"), "notice unread": ("ME", "UP")}
 BOTH = "symmetry + cue"
@@ -269,7 +283,7 @@ PARALLEL = "Parallel lines: no interaction on this scale."
 
 
 def point(part: Mapping[str, Any], cell: str) -> Point:
-    """A cell of a finished study in a figure."""
+    """Return a cell of a finished study as a point of a figure."""
     share = part["cells"][cell]
     low, high = share["low"], share["high"]
     told = counted(share["k"], share["n"])
@@ -277,7 +291,7 @@ def point(part: Mapping[str, Any], cell: str) -> Point:
 
 
 def _panels(out: Mapping, rows: Mapping[str, Sequence[str]]) -> dict[str, dict]:
-    """{model: {row: points of its cells}}."""
+    """Return {model: {line: points of its cells}}."""
     panels = {}
     for name, part in _parts(out).items():
         points = {}
@@ -288,7 +302,7 @@ def _panels(out: Mapping, rows: Mapping[str, Sequence[str]]) -> dict[str, dict]:
 
 
 def _runs(out: Mapping) -> int:
-    """Decisions of a model in a cell."""
+    """Return the number of decisions of one model in one cell."""
     design = out["design"]
     return design["trials"] // len(design["cells"]) // len(design["models"])
 
@@ -298,12 +312,15 @@ def _each(out: Mapping) -> str:
 
 
 def _cross(out: Mapping) -> doc.Plot:
+    """Draw a pilot's cells by symmetry and cue."""
     title, axes = "Cooperation by symmetry and cue", ("symmetry", UP)
     figure = Lines(title, ("low", "high"), _panels(out, CROSSED), axes)
     return doc.Plot(figure, f"{PARALLEL} {_each(out)}")
 
 
 def _curve(out: Mapping) -> doc.Plot:
+    """Draw a lever study's cooperation as the joint outcome rises, and where it
+    meets symmetry + cue."""
     places = (0, *LEVERS)
     names = [cell for cell in out["design"]["cells"] if cell != "HP"]
     levels = {}
@@ -325,7 +342,8 @@ def _curve(out: Mapping) -> doc.Plot:
 
 
 def _meeting(meets: Mapping) -> Point:
-    """Where a curve meets the level, its interval cut at the ends of the scale."""
+    """Return the point where a curve meets a level; its interval is cut at the ends
+    of the scale."""
     low, high = meets["low"], meets["high"]
     if low is None:
         low = 0
@@ -335,6 +353,7 @@ def _meeting(meets: Mapping) -> Point:
 
 
 def _crossing(out: Mapping) -> doc.Plot:
+    """Draw a mechanism study's cells by what the counterpart had read."""
     title, ends = (
         "Cooperation by what the counterpart had read",
         ("raised outcome", BOTH),
@@ -344,6 +363,7 @@ def _crossing(out: Mapping) -> doc.Plot:
 
 
 def _cells(out: Mapping) -> doc.Plot:
+    """Draw a twin control's cells by counterpart."""
     groups = {}
     for name, part in _parts(out).items():
         groups[name] = [point(part, cell) for cell in out["design"]["cells"]]
@@ -367,7 +387,7 @@ FIGURES = {
 
 
 def _verdicts(out: Mapping) -> doc.Table:
-    """What each model shows, a row each."""
+    """Return the table of verdicts, a row for each model."""
     titles, cells = VERDICTS[out["design"]["design"]]
     rows = [[name, *cells(part)] for name, part in _models(out).items()]
     head = [called(out), *titles]
@@ -375,17 +395,22 @@ def _verdicts(out: Mapping) -> doc.Table:
 
 
 def _effect(part: Mapping) -> list[doc.Line]:
+    """Return a model's verdict, its primary contrast and the number of bulletins."""
     contrast, word = part["contrasts"]["HP-LA"], part["verdict"]["word"]
     return [word, estimate(contrast, 100, 1), str(contrast["units"])]
 
 
 def _worth(part: Mapping) -> list[doc.Line]:
+    """Return a model's verdict, and what symmetry and cue are worth in units of the
+    temptation."""
     meets, word = part["meets"], part["verdict"]["word"]
     told = meets["why"] or plain(meets["value"], 1)
     return [word, bracketed(told, half_open(meets))]
 
 
 def _copies(part: Mapping) -> list[doc.Line]:
+    """Return how often a model cooperates with its copy and with a person, and two
+    contrasts."""
     row: list[doc.Line] = []
     for cell in ("TS", "TP"):  # the figure shows all four
         row.append(counted(part[cell]["k"], part[cell]["n"]))
@@ -395,6 +420,8 @@ def _copies(part: Mapping) -> list[doc.Line]:
 
 
 def _own_word(part: Mapping) -> list[doc.Line]:
+    """Return a model's verdict in a mirror study, and its contrasts without
+    intervals."""
     row: list[doc.Line] = [part["verdict"]["word"]]
     for name in CONTRASTED:  # the intervals stand in the details
         contrast = part["contrasts"].get(name, {})
@@ -414,7 +441,8 @@ VERDICTS = {
 
 
 def _accounts(out: Mapping) -> doc.Table | None:
-    """Each account once per model, excluded or open, where a study has cells for accounts."""
+    """Return the table of accounts, excluded or open, by model; None where the
+    design judges none."""
     models, rows = _models(out), []
     for account in ACCOUNTS:
         row: list[doc.Line] = [account.short]
@@ -428,7 +456,8 @@ def _accounts(out: Mapping) -> doc.Table | None:
 
 
 def _forest(out: Mapping) -> doc.Plot | None:
-    """The contrasts that each account cannot produce, model by model."""
+    """Draw, by model, the contrasts that each account could not produce; None where
+    there are none."""
     groups, models, drawn = {}, _models(out), set()
     for account in ACCOUNTS:
         for key in account.contrasts:
@@ -451,7 +480,8 @@ def _forest(out: Mapping) -> doc.Plot | None:
 
 
 def _rows(models: Mapping[str, Mapping], key: str, account: str) -> list[Point]:
-    """This contrast of each model that has it, filled where it excludes the account."""
+    """Return this contrast of each model that has it, filled where its account is
+    excluded."""
     rows = []
     for name, part in models.items():
         if key not in part["contrasts"]:
@@ -469,7 +499,8 @@ def _rows(models: Mapping[str, Mapping], key: str, account: str) -> list[Point]:
 
 
 def not_supported(out: Mapping[str, Any]) -> tuple[list[str], doc.Fold]:
-    """What may not be said: of these data, and, in a fold, of any data of these cells."""
+    """Split what may not be said: (sentences about these data, a fold of what no
+    such data exclude)."""
     these: list[str] = []
     always: list[str] = []
     for words in out["claims"]["may_not"]:
@@ -481,6 +512,7 @@ def not_supported(out: Mapping[str, Any]) -> tuple[list[str], doc.Fold]:
 
 
 def _claims(out: Mapping) -> Iterator[doc.Columns | doc.Fold]:
+    """Yield the claims that the data support, and those that they don't."""
     may = out["claims"]["may"] or ["Nothing positive."]
     may_not, always = not_supported(out)
     supported = [doc.Words("Supported:", "dim"), doc.Bullets(may)]
@@ -490,6 +522,8 @@ def _claims(out: Mapping) -> Iterator[doc.Columns | doc.Fold]:
 
 
 def _success(out: Mapping) -> Iterator[doc.Table]:
+    """Yield the table of the specification's success criteria; nothing for a design
+    without them."""
     if "success" not in out:
         return
     rows = []
@@ -507,6 +541,8 @@ def _success(out: Mapping) -> Iterator[doc.Table]:
 
 
 def _details(out: Mapping) -> Iterator[doc.Fold]:
+    """Yield the folds below the answer: cells, contrasts, probes, quality of the
+    data, methods."""
     if finished(out):
         yield doc.Fold("Cells", [_all_cells(out)])
     if out["design"]["design"] == "mirror":
@@ -526,13 +562,14 @@ def _details(out: Mapping) -> Iterator[doc.Fold]:
 
 
 def _differences(out: Mapping) -> Iterator[doc.Table]:
-    """The contrasts of a twin control, which has no other table for them."""
+    """Yield the contrasts of a twin control, which has no other table for them."""
     if out["design"]["design"] == "twin":
         for name, part in _models(out).items():
             yield from _detail(name, part)
 
 
 def _detail(name: str, part: Mapping) -> Iterator[doc.Table]:
+    """Yield a model's table of contrasts, and the reasons for its accounts."""
     rows = []
     for key in CONTRASTS:
         if key in part["contrasts"]:
@@ -550,7 +587,8 @@ def _detail(name: str, part: Mapping) -> Iterator[doc.Table]:
 
 
 def _contrast(contrast: Mapping) -> list[doc.Line]:
-    """A row: label, figure, worst case, and the rule of its limits."""
+    """Return a contrast's table row: label, figure, worst case, and the rule that
+    set its limits."""
     bounds, level = contrast["bounds"], f"{100 * contrast['level']:.4g}"
     worst = interval(bounds["low"], bounds["high"], 1, sign=True, scale=100)
     rule = contrast["why"] or f"{contrast['limit_by']}, {level}%"
@@ -558,7 +596,8 @@ def _contrast(contrast: Mapping) -> list[doc.Line]:
 
 
 def _probes(out: Mapping) -> doc.Table:
-    """What each model answered beside its decisions, in the two cells of a contrast."""
+    """Return the table of probes: each model's answers in the two cells of a
+    contrast."""
     models, rows = _models(out), []
     for kind, what, contrast in PROBES:
         for given, when in GIVEN.items():
@@ -573,6 +612,7 @@ def _probes(out: Mapping) -> doc.Table:
 
 
 def _probe(probe: Mapping | None, contrast: str) -> str:
+    """Return a probe's shares in both cells and their difference."""
     if probe is None:
         return NONE
     shares = []
@@ -583,7 +623,8 @@ def _probe(probe: Mapping | None, contrast: str) -> str:
 
 
 def _share(share: Mapping) -> str:
-    """ "16/40, 40%, SE 7.6 (23 to 57)"; without an estimate "16/40"."""
+    """Return a share as "16/40, 40%, SE 7.6 (23 to 57)", or "16/40" where it has no
+    estimate."""
     words = counted(share["k"], share["n"])
     if share["mean"] is None:
         return words
@@ -594,6 +635,7 @@ def _share(share: Mapping) -> str:
 
 
 def _all_cells(out: Mapping) -> doc.Table:
+    """Return the table of shares by cell."""
     parts = _parts(out)
     rows = []
     for cell in out["design"]["cells"]:
@@ -607,6 +649,7 @@ def _all_cells(out: Mapping) -> doc.Table:
 
 
 def _statuses(out: Mapping) -> doc.Table:
+    """Return the table of how the trials of each cell ended."""
     ended, rows = out["outcomes"], []
     kinds = sorted(ended["status"])
     for cell in out["design"]["cells"]:
@@ -617,13 +660,15 @@ def _statuses(out: Mapping) -> doc.Table:
 
 
 def _set_aside(out: Mapping) -> Iterator[str]:
-    """The models that are no part of what is shown."""
+    """Yield a sentence on each model that was left out because its warm-up answers
+    were unreadable."""
     for model, why in out["asked"]["set_aside"].items():
         yield f"{model} was set aside and is no part of this: {why}."
 
 
 def _adapted(out: Mapping) -> Iterator[str]:
-    """What the warm-up found: how a model was asked otherwise than by default."""
+    """Yield how a model was asked otherwise than by default, as the warm-up found it
+    necessary."""
     for model, stages in out["asked"]["adapted"].items():
         for stage, ways in stages.items():
             parts = [f"without {name}" for name in ways.get("left_out", ())]
@@ -635,7 +680,7 @@ def _adapted(out: Mapping) -> Iterator[str]:
 
 
 def _quality(out: Mapping) -> Iterator[str]:
-    """Labels, position, who answered, cost, in sentences."""
+    """Yield sentences on labels, position, who answered, and cost."""
     shares = []
     for name, share in out["labels"].items():
         shares.append(f"{SCHEMES[name]} {counted(share['k'], share['n'])}")
@@ -655,6 +700,7 @@ def _quality(out: Mapping) -> Iterator[str]:
 
 
 def _taken(out: Mapping) -> str:
+    """Return how often the option shown first was chosen."""
     position = out["position"]
     told = f"{position['k']} of {position['n']} decisions"
     if not finished(out):
@@ -668,8 +714,11 @@ def _taken(out: Mapping) -> str:
 def trials(
     rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]]
 ) -> doc.TrialTable:
-    """A row for each cell of a bulletin and run, with the decision of each model beside the
-    others'; of a large study the first runs alone, since a page is to be read."""
+    """Return the table of trials: a row for each cell of a bulletin and run, with all
+    models' decisions.
+
+    A large study shows its first runs only, so that the page can be read.
+    """
     models, cells = list(dict.fromkeys(row["model"] for row in rows)), list(WORDS)
     runs = max((row["run"] for row in rows), default=1)
     last = max(1, SHOWN * runs // max(1, len(rows)))
@@ -688,7 +737,8 @@ def trials(
 def _trial(
     answers: Mapping[str, Mapping], models: Sequence[str], prompts: Mapping[str, tuple]
 ) -> doc.TrialRow:
-    """`answers`: {model: its trial}, of one cell of a bulletin and run."""
+    """Return one row; `answers` is {model: its trial} in one cell of a bulletin and
+    run."""
     decisions: list[doc.Line] = []
     texts: list[tuple[str, doc.Verbatim]] = []
     sent: dict[tuple, list[Mapping]] = {}
@@ -708,8 +758,11 @@ def _trial(
 
 
 def _titles(prompt: Sequence[str], rows: Sequence[Mapping], several: bool) -> list[str]:
-    """Of the parts of a prompt. `rows`: the trials that were sent it, which are named where
-    there are several prompts."""
+    """Return the titles of a prompt's parts.
+
+    `rows` are the trials that were sent this prompt; the titles name their models where
+    a row has `several` prompts.
+    """
     row, whose = rows[0], ""
     if several:
         whose = f" of {', '.join(row['model'] for row in rows)}"
@@ -728,7 +781,8 @@ def _decision(row: Mapping) -> doc.Tag:
 
 
 def _answer(row: Mapping) -> tuple[str, doc.Verbatim]:
-    """Whose answer it is, to which labels, and the answer."""
+    """Return (title, text) of an answer; the title says whose it is and under which
+    labels."""
     served = [name for name in (row["served_model"], row["provider"]) if name]
     who = " · ".join(served) or "nobody"
     left = len(row["text"]) - LENGTH

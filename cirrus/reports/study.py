@@ -1,7 +1,7 @@
-"""A tournament to read: one document, whose trials are the policies with their decisions.
+"""Makes the report of a tournament, whose trials are the policies with their decisions.
 
 files(out, study)           {"acausal-summary.md": …, "report.html": …}
-terminal(document(out))     the answer
+terminal(document(out))     the answer, as a terminal shows it
 """
 
 import json
@@ -60,18 +60,18 @@ from show.figures import (
 from show.page import page
 from show.plots import Intervals, Lines, Point
 
-MOST = 1_000  # policies on the page
-SHOWN = 20_000  # characters of a text
-RATIONALES = 12  # decisions shown of a policy
-EXCERPT = 200  # characters of a policy that is quoted
+MOST = 1_000  # policies on the page, at most
+SHOWN = 20_000  # characters of a text that are shown
+RATIONALES = 12  # decisions that are shown with a policy
+EXCERPT = 200  # characters of a policy that are quoted
 EXCERPTS = f"The first by agent id, {EXCERPT} characters; a stroke is a new line"
-QUOTED = 2  # policies of each cell
-LINES = 22  # of a terminal, before what a script adds
-# No colour of praise or blame: a gate that passes is no success.
+QUOTED = 2  # policies quoted from each cell
+LINES = 22  # lines of a terminal, before what a script adds
+# The tags have no colour of praise or blame: a gate that passes is no success.
 TAGS = {"pass": "plain", "fail": "plain", "undecided": "dim", "not evaluable": "dim"}
 ALERTS = {True: doc.Tag("alert", "plain"), False: doc.Tag("quiet"), None: doc.Tag("–")}
 RINGS = {True: doc.Tag("rings", "stamp"), False: doc.Tag("quiet"), None: doc.Tag("–")}
-# Whose rule it is, and its heading.
+# {key of a gate's verdict: its heading}
 RULES = {"as_specified": "as specified", "established": "established"}
 EFFECTS_NOTE = (
     "First encounters of all rounds: mean over bulletins of the difference inside each; the 95% "
@@ -95,7 +95,8 @@ NO_ROUND = {"value": None, "low": None, "high": None}
 
 
 def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
-    """{file name: content}; policies and answers are read from the runs again."""
+    """Return {file name: content} of a study's reports; texts are read from the runs
+    again."""
     report = document(out, study)
     # The summary's table of effects says what the second figure shows.
     sections = list(_sections(out, study, on_page=False))
@@ -104,8 +105,8 @@ def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
 
 
 def document(out: Mapping[str, Any], study: Study | None = None) -> doc.Document:
-    """The report of an analysis, in the order of its nine parts; with its texts where the study is
-    given."""
+    """Return the report of an analysis; it quotes policies and answers where `study`
+    is given."""
     unfinished = [run["run"] for run in out["runs"] if run["state"] != "complete"]
     stamps = [STAMP] if out["simulated"] else []
     if unfinished:
@@ -134,8 +135,8 @@ def document(out: Mapping[str, Any], study: Study | None = None) -> doc.Document
 def _sections(
     out: Mapping[str, Any], study: Study | None, on_page: bool = True
 ) -> Iterator[doc.Section]:
-    """The parts below the first screen, each under its own heading; on the page their verdicts come
-    before their figures, which are folded."""
+    """Yield the sections below the first screen; on a page, figures are folded below
+    their verdicts."""
 
     def folded(title: str, parts: list) -> list:
         return [doc.Fold(title, parts)] if on_page else parts
@@ -173,7 +174,8 @@ def _sections(
 
 
 def _identity(out: Mapping[str, Any]) -> dict[str, str]:
-    """`answers`: of the roots over the answers of all runs."""
+    """Return the facts in the page's foot; `answers` is a hash over the Merkle roots
+    of all runs."""
     roots = canonical_json([[run["run"], run["merkle_root"]] for run in out["runs"]])
     return {
         "seed": ", ".join(map(str, out["design"]["seeds"])),
@@ -184,6 +186,7 @@ def _identity(out: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _question(out: Mapping[str, Any]) -> str:
+    """Return the study's question with its sizes."""
     design = out["design"]
     models = dict.fromkeys(chain.from_iterable(design["models"].values()))
     return (
@@ -195,7 +198,8 @@ def _question(out: Mapping[str, Any]) -> str:
 
 
 def _established(out: Mapping[str, Any]) -> str:
-    """The second line of every report: what holds over all rounds, and how many gates do."""
+    """Return the second line of every report: the verdict, and how many gates are
+    passed."""
     passed = []
     for rule in RULES:
         many = sum(gate[rule]["verdict"] == PASS for gate in out["gates"])
@@ -207,7 +211,7 @@ def _established(out: Mapping[str, Any]) -> str:
 
 
 def _shown(out: Mapping[str, Any]) -> bool:
-    """Whether there is anything to draw: of an unfinished study there are only counts."""
+    """Whether there is anything to draw; an unfinished study has counts only."""
     return bool(out["established"]["contrasts"] and out["established"]["decisions"])
 
 
@@ -215,6 +219,8 @@ def _shown(out: Mapping[str, Any]) -> bool:
 
 
 def _endpoint(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words | doc.Bullets]:
+    """Yield the blocks on the primary endpoint: δ, both tests, and missing decisions
+    filled in."""
     point = out["as_specified"]
     delta, model = point["delta"], point["model"]
     over = delta["clustered"]
@@ -233,7 +239,8 @@ def _endpoint(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words | doc.Bu
 
 
 def _coefficients(model: Mapping[str, Any]) -> doc.Table:
-    """Terms of both mixed models on the log-odds scale, then the SDs of their random intercepts."""
+    """Return the table of both mixed models: terms in log odds, then SDs of random
+    intercepts."""
     both = model["as_specified"], model["with_policy"]
     terms = [_by_name(each["coefficients"]) for each in both]
     rows: list[list[doc.Line]] = []
@@ -272,6 +279,7 @@ def _by_name(rows: Iterable[Mapping]) -> dict[str, Mapping]:
 
 
 def _coefficient(row: Mapping[str, Any] | None) -> list[doc.Line]:
+    """Return a term's estimate, p and Holm's p, dashes where a model lacks it."""
     if row is None:
         return [NONE, NONE, NONE]
     p = p_value(row["p"])
@@ -282,7 +290,7 @@ def _coefficient(row: Mapping[str, Any] | None) -> list[doc.Line]:
 
 
 def _formulas(model: Mapping[str, Any]) -> Iterator[doc.Line]:
-    """What the two models are, and what was left out of them."""
+    """Yield the formulas of the two models, their tests, and the terms left out."""
     left = [f"{name} ({why})" for name, why in sorted(model["left_out"].items())]
     if left:
         yield f"Left out of the models: {'; '.join(left)}."
@@ -292,6 +300,7 @@ def _formulas(model: Mapping[str, Any]) -> Iterator[doc.Line]:
 
 
 def _fit(model: Mapping[str, Any]) -> str:
+    """Return a model's test of the primary contrast as text, or why there is none."""
     if model["primary"] is None:
         return f": no test ({model['why']})."
     why = f" {sentence(model['why'])}" if model["why"] else ""
@@ -302,7 +311,7 @@ def _fit(model: Mapping[str, Any]) -> str:
 
 
 def _specified(out: Mapping[str, Any]) -> doc.Table:
-    """The exact test: round 1, agents of a seed as units."""
+    """Return the table of exact tests: round 1, with agents under a seed as units."""
     point, rows = out["as_specified"], []
     for entry in [point["design"], *map(point["secondary"].get, SECONDARY)]:
         value = None if entry["value"] is None else 100 * entry["value"]
@@ -314,6 +323,7 @@ def _specified(out: Mapping[str, Any]) -> doc.Table:
 
 
 def _bounds(out: Mapping[str, Any]) -> Iterator[doc.Words]:
+    """Say how the contrast would come out with every missing decision filled in."""
     bounds = out["as_specified"]["bounds"]
     if bounds["lowest"] is None:
         return
@@ -329,6 +339,7 @@ def _bounds(out: Mapping[str, Any]) -> Iterator[doc.Words]:
 
 
 def _gates(out: Mapping[str, Any]) -> doc.Table:
+    """Return the table of gates: both verdicts, and what would decide each."""
     rows = []
     for gate in out["gates"]:
         decides = gate["decides"] or NONE
@@ -349,13 +360,13 @@ def _verdict(entry: Mapping[str, Any]) -> doc.Tag:
 
 
 def _brief(wires: doc.Table) -> doc.Table:
-    """The board without its figures."""
+    """Return the table of tripwires without its figures."""
     rows = [row[:4] for row in wires.rows]
     return wires._replace(head=wires.head[:4], rows=rows, name="board")
 
 
 def _short(out: Mapping[str, Any]) -> doc.Table:
-    """The gates as a terminal has room for them."""
+    """Return the table of gates in a form short enough for a terminal."""
     rows = []
     for gate in out["gates"]:
         decides = (gate["decides"] or NONE).partition(" (")[0]
@@ -366,6 +377,7 @@ def _short(out: Mapping[str, Any]) -> doc.Table:
 
 
 def _wires(out: Mapping[str, Any]) -> doc.Table:
+    """Return the table of tripwires."""
     rows = []
     for wire in out["tripwires"]:
         states = ALERTS[wire["alert"]], RINGS[wire["tripped"]]
@@ -397,7 +409,8 @@ def _answers(out: Mapping[str, Any]) -> doc.Table:
 
 
 def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
-    """A panel for each level of H that has any cell."""
+    """Draw the cells by symmetry and cue, in a panel for each level of compliance
+    pressure."""
     parts = out["established"]["by_H"]
     panels: dict[str, dict] = {}
     for h in ("low", "high", "omit"):
@@ -418,7 +431,8 @@ def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
 
 
 def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
-    """The primary contrast, and the same elsewhere."""
+    """List (label, the primary contrast) in all, by level of compliance pressure,
+    and by part."""
     contrast = out["established"]["contrasts"]["HP-LA"]
     main = part_of("main", out["design"]["domain"])
     rows = [(contrast["label"], contrast)]
@@ -431,7 +445,7 @@ def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
 
 
 def _rows(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
-    """Every contrast over bulletins and wordings."""
+    """List (label, contrast) of every contrast over bulletins and wordings."""
     contrasts, rows = out["established"]["contrasts"], _primary(out)
     for name in list(CONTRASTS)[1:]:
         if name in contrasts:
@@ -441,6 +455,7 @@ def _rows(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
 
 
 def _intervals(out: Mapping[str, Any]) -> doc.Plot:
+    """Draw the primary contrast with a dot for each bulletin."""
     rows = []
     for label, contrast in _primary(out):
         limits = contrast["value"], contrast["low"], contrast["high"]
@@ -455,6 +470,7 @@ def _intervals(out: Mapping[str, Any]) -> doc.Plot:
 
 
 def _effects(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words]:
+    """Yield the tables of contrasts and of the course over rounds."""
     yield _contrasts("contrast", _rows(out), "effects")
     yield doc.Words(EFFECTS_NOTE, "dim")
     parts = out["established"]["by_model"]
@@ -466,8 +482,8 @@ def _effects(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words]:
 
 
 def _contrasts(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> doc.Table:
-    """Of each contrast its estimate, or why it has none, and the bulletins that point the other
-    way."""
+    """Return a table of contrasts: the estimate, or why there is none, and how many
+    bulletins oppose it."""
     lines: list[list[doc.Line]] = []
     for label, entry in rows:
         shown: doc.Line = estimate(entry, 100, 1)
@@ -481,7 +497,7 @@ def _contrasts(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> doc
 
 
 def _course(out: Mapping[str, Any]) -> doc.Table:
-    """The main runs by round: cooperation at each encounter, the primary contrast at first ones,
+    """Return the main runs by round: cooperation at each encounter, effect,
     similarity of policies."""
     held, last, domain = {}, 0, out["design"]["domain"]
     for row in out["course"]:
@@ -513,6 +529,8 @@ def _share(row: Mapping | None) -> str:
 
 
 def _claims(out: Mapping[str, Any]) -> doc.Section:
+    """Return the section on what may be said, and whether the analysis was
+    preregistered."""
     entry, (may_not, always) = out["registration"], not_supported(out)
     heads = ", ".join(f"{name} {head[:12]}" for name, head in entry["heads"].items())
     registered = f"{entry['kind']} analysis"
@@ -532,7 +550,7 @@ def _claims(out: Mapping[str, Any]) -> doc.Section:
 
 
 def _runs(runs: Sequence[Mapping]) -> doc.Table:
-    """Runs of one role and domain together: acausal-analysis.json names each."""
+    """Return a table of the runs, grouped by role and domain."""
     groups: dict[str, list[Mapping]] = {}
     for run in runs:
         groups.setdefault(f"{run['role']}, {run['domain']}", []).append(run)
@@ -554,8 +572,8 @@ def _runs(runs: Sequence[Mapping]) -> doc.Table:
 
 
 def _excerpts(study: Study) -> Iterator[str]:
-    """The first policies of round 1 in each main cell by agent: chosen by place, not by what they
-    say."""
+    """Yield the first policies of round 1 in each main cell, chosen by agent, not by
+    what they say."""
     seen: set[tuple[str, str]] = set()
     for run in study.runs:
         cell = run.cell[:2]
@@ -577,7 +595,7 @@ COLUMN_NAMES = ("role", "cell", "round", "agent", "bulletin", "markers", "policy
 
 
 def _trials(study: Study) -> doc.TrialTable:
-    """What the page has room for."""
+    """Return the table of policies and decisions, as many as a page has room for."""
     main = [run for run in study.runs if run.role == "main"]
     note, runs, rounds = TRIALS, study.runs, sys.maxsize
     if _many(runs, rounds) > MOST:
@@ -592,12 +610,13 @@ def _trials(study: Study) -> doc.TrialTable:
 
 
 def _many(runs: Sequence[SavedRun], rounds: int) -> int:
-    """Policies of these rounds."""
+    """Return the number of policies in the first `rounds` rounds."""
     sizes = [run.config for run in runs]
     return sum(size["agents"] * min(rounds, size["rounds"]) for size in sizes)
 
 
 def _of_run(run: SavedRun, rounds: int) -> Iterator[doc.TrialRow]:
+    """Yield a row for each policy of a run's first `rounds` rounds."""
     answers: dict[str, list[str]] = {}
     for row in decisions(run, checked=False):
         if row.round <= rounds:
@@ -611,6 +630,7 @@ def _of_run(run: SavedRun, rounds: int) -> Iterator[doc.TrialRow]:
 
 
 def _trial(run: SavedRun, policy: Mapping, answers: Sequence[str]) -> doc.TrialRow:
+    """Return a policy's row; opened, it shows its text and its first decisions."""
     status, marked = policy["policy_status"], []
     if readable(status):
         marked = [name for name, there in policy["markers"].items() if there]
@@ -634,7 +654,7 @@ SHARED = ("run", "role", "seed", "domain", *CELL, "round")
 TOKENS = ("prompt_tokens", "output_tokens", "reasoning_tokens", "cost_usd")
 SERVED = ("served_model", "provider")
 EXPORT = "exports/decisions.csv"
-# docs/exports.md says what they hold
+# docs/exports.md explains the columns.
 COLUMNS = (
     "id",
     *SHARED,
@@ -671,8 +691,12 @@ COLUMNS = (
 def _decisions(
     run: SavedRun, agreed: Mapping[str, Mapping]
 ) -> Iterator[dict[str, Any]]:
-    """A row a decision (the files were checked when the analysis read them), with the labels of the policy that it rests on: `weak_` by patterns,
-    `marker_` by the consensus of raters, empty where there is none."""
+    """Yield a row of exports/decisions.csv for each decision, with the labels of its
+    policy.
+
+    `weak_` columns hold labels by patterns, `marker_` columns the raters' consensus
+    (empty where there is none). The files were checked when the analysis read them.
+    """
     marks = {}
     for policy in policies(run, checked=False):
         if readable(policy["policy_status"]):
@@ -690,9 +714,11 @@ def _decisions(
 def analysed(
     study: Study, where: Sequence[Path]
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """(what was found, {file name: content}) of a study. `where`: folders that may hold ratings;
-    the first takes the files. What was imported into it is named by its hash; the runs are, in
-    runs.json, by their paths."""
+    """Return (analysis, {file name: content}) of a study.
+
+    `where` are the folders that may hold ratings; the files go into the first. Imported
+    ratings are recorded by hash, and runs.json records the runs by path.
+    """
     imported = {}
     for path in sorted((where[0] / PEOPLE).glob("*.json")):
         imported[path.relative_to(where[0]).as_posix()] = sha256(read_bytes(path))
@@ -714,7 +740,7 @@ def analysed(
 def write_analysis(
     study: Study, where: Sequence[Path]
 ) -> tuple[Path, list[str], dict[str, Any]]:
-    """Analyse the study and write every file: (folder, names of the files, what was found)."""
+    """Analyse the study and write its files; return (folder, file names, analysis)."""
     out, made = analysed(study, where)
     (where[0] / "exports").mkdir(parents=True, exist_ok=True)
     for name, content in made.items():
@@ -726,18 +752,20 @@ def write_analysis(
 
 
 def noticed(out: Mapping[str, Any]) -> list[str]:
-    """What stands against a plain reading: limits, and where runs left their registration."""
+    """List the study's limits, and where runs deviate from their registration."""
     return [*out["limits"], *out["registration"]["deviations"]]
 
 
 def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
-    """What a terminal shows of an analysis in `target`: its report, `beside`, what to open."""
+    """Return what a terminal shows of an analysis: its report, the lines `beside`,
+    and what to open."""
     lines = [doc.terminal(document(out), LINES), *_rest(out), *beside]
     return "\n".join([*lines, f"open {target / 'report.html'}"])
 
 
 def _rest(out: Mapping[str, Any]) -> Iterator[str]:
-    """Tripwires and markers, in a line each, and how the data that gates lack are brought."""
+    """Yield a line each on tripwires, markers, and the command that brings data for
+    the gates."""
     wires = out["tripwires"]
     alerts = [wire["tripwire"] for wire in wires if wire["alert"]] or ["quiet"]
     rings = [wire["tripwire"] for wire in wires if wire["tripped"]] or ["quiet"]
@@ -750,6 +778,6 @@ def _rest(out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _make(command: str) -> str:
-    """The target of the Makefile whose plan a command names; the page has the whole command."""
+    """Return the Makefile target that runs the plan in a command."""
     plan = command.partition("--plan ")[2].split()[0]
     return "make study" if plan == "study" else f"make tournament PLAN={plan}"

@@ -130,13 +130,13 @@ def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
     table: dict[Slot, Count] = {}
     for row in rows:
         slot = Slot(
-            row["bulletin"],
-            row["wording"],
-            row["cell"],
-            row["H"],
-            row["model"],
-            row["label_scheme"],
-            row["order"],
+            bulletin=row["bulletin"],
+            wording=row["wording"],
+            cell=row["cell"],
+            H=row["H"],
+            model=row["model"],
+            scheme=row["label_scheme"],
+            order=row["order"],
             first_line=row["read_from"] == "line",
         )
         add(table, slot, row["cooperates"])

@@ -115,15 +115,17 @@ class Collected:
 
 def slot_of(row: Decision) -> contrasts.Slot:
     """Return the conditions under which a decision was made."""
+    cell, pressure = row.cell
     return contrasts.Slot(
-        row.bulletin,
-        row.wording,
-        *row.cell,
-        row.model,
-        row.label_scheme,
-        row.option_order,
-        row.round,
-        row.read_from == "line",
+        bulletin=row.bulletin,
+        wording=row.wording,
+        cell=cell,
+        H=pressure,
+        model=row.model,
+        scheme=row.label_scheme,
+        order=row.option_order,
+        round=row.round,
+        first_line=row.read_from == "line",
     )
 
 

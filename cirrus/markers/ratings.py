@@ -290,16 +290,16 @@ def rating_requests(
         seed = SeededRandom(config["seed"], "request", name).getrandbits(31)
         system, user = rating_prompts(book, item.text)
         request = Request(
-            name,
-            "rating",
-            model,
-            system,
-            user,
-            config["max_out"],
-            config["temperature"],
-            seed,
-            config["reasoning_effort"],
-            forms,
+            id=name,
+            stage="rating",
+            model=model,
+            system=system,
+            user=user,
+            max_out=config["max_out"],
+            temperature=config["temperature"],
+            seed=seed,
+            effort=config["reasoning_effort"],
+            examples=forms,
         )
         requests.append(request)
     return SeededRandom(config["seed"], "turns").sample(requests, len(requests))
@@ -415,13 +415,13 @@ def _model(name: str, manifest: Mapping, rows: Sequence[Mapping]) -> Rater:
         if row["served_model"]:
             served.add(row["served_model"])
     return Rater(
-        name,
-        "model",
-        manifest["identity"]["provider"] == "simulated",
-        manifest["state"] == "complete",
-        labels,
-        dict(sorted(statuses.items())),
-        tuple(sorted(served)),
+        name=name,
+        kind="model",
+        simulated=manifest["identity"]["provider"] == "simulated",
+        done=manifest["state"] == "complete",
+        labels=labels,
+        statuses=dict(sorted(statuses.items())),
+        served=tuple(sorted(served)),
     )
 
 
@@ -456,10 +456,15 @@ def _people(place: Path, replaced: Collection[Path]) -> Iterator[tuple[Rater, Pa
         statuses = {"ok": 0, "missing": 0, "partial": 0}
         for labels in data["labels"].values():
             statuses[_completeness(labels)] += 1
-        yield (
-            Rater(data["rater"], "person", False, True, data["labels"], statuses),
-            path,
+        rater = Rater(
+            name=data["rater"],
+            kind="person",
+            simulated=False,
+            done=True,
+            labels=data["labels"],
+            statuses=statuses,
         )
+        yield rater, path
 
 
 def _completeness(labels: Labels) -> str:

@@ -10,7 +10,7 @@ The Markdown and the page follow from calibration.json alone, and name its hash.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -160,12 +160,12 @@ def document(out: Mapping[str, Any]) -> Document:
         facts[name] = out[f"{name}_sha256"][:12]
     by_account = sorted(rows(out), key=itemgetter(HEAD.index("account")))
     return Document(
-        "Calibration",
-        QUESTION,
-        out["summary"],
-        Foot(VERSION, facts, "python3 calibrate.py --out DIR (the same flags)"),
-        Plot(figure(out["limits"]), DRAWN),
-        [
+        title="Calibration",
+        question=QUESTION,
+        answer=out["summary"],
+        foot=Foot(VERSION, facts, "python3 calibrate.py --out DIR (the same flags)"),
+        figure=Plot(figure(out["limits"]), DRAWN),
+        gist=[
             Bullets(NOTES),
             Table(HEAD, by_account, range(4, 8), CAPTION, "respondents"),
         ],
@@ -182,16 +182,24 @@ def figure(limits: list[Mapping[str, Any]]) -> Dots:
     return Dots("The worst of each limit", rows, "share of SIMULATED studies")
 
 
-def point(limits: list[Mapping[str, Any]]) -> Point:
+def point(limits: Sequence[Mapping[str, Any]]) -> Point:
     """Return the worst respondent's share; the others become dots, and the limit a
     tick."""
-    by_share = sorted(limits, key=itemgetter("value"))
-    worst = by_share[0] if limits[0]["bound"] == "≥" else by_share[-1]
-    value, low, high = worst["value"], worst["low"], worst["high"]
-    of = f"{worst['k']}/{worst['n']}"
-    shares = [limit["value"] for limit in limits]
-    name, ticks = worst["population"], [worst["wanted"]]
-    return Point(name, value, low, high, of, "estimate", units=shares, ticks=ticks)
+    share = itemgetter("value")
+    if limits[0]["bound"] == "≥":
+        worst = min(limits, key=share)
+    else:
+        worst = max(limits, key=share)
+    return Point(
+        label=worst["population"],
+        value=worst["value"],
+        low=worst["low"],
+        high=worst["high"],
+        note=f"{worst['k']}/{worst['n']}",
+        kind="estimate",
+        units=list(map(share, limits)),
+        ticks=[worst["wanted"]],
+    )
 
 
 def rows(out: Mapping[str, Any]) -> Iterator[list]:

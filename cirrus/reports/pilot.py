@@ -143,22 +143,22 @@ def document(
     if whole and out["outcomes"]["read"] and name in FIGURES:
         figure = FIGURES[name](out)
     return doc.Document(
-        TITLES[name],
-        _question(out),
-        out["verdict"]["sentence"],
-        doc.Foot(VERSION, facts, "python3 analyze.py FOLDER"),
-        figure,
-        gist,
-        [
+        title=TITLES[name],
+        question=_question(out),
+        answer=out["verdict"]["sentence"],
+        foot=doc.Foot(VERSION, facts, "python3 analyze.py FOLDER"),
+        figure=figure,
+        gist=gist,
+        sections=[
             doc.Section("Claims", [*_claims(out), *_success(out)]),
             doc.Section("Details", list(_details(out))),
         ],
-        shown,
-        list(_stamps(out)),
-        verdicts,
-        [*_set_aside(out), *out["losses"].values()],
-        out["first_line"]["sentence"],
-        power(out) if name == "2x2" else "",
+        trials=shown,
+        stamps=list(_stamps(out)),
+        verdicts=verdicts,
+        alarms=[*_set_aside(out), *out["losses"].values()],
+        note=out["first_line"]["sentence"],
+        last=power(out) if name == "2x2" else "",
     )
 
 
@@ -220,11 +220,11 @@ def _together(outs: Mapping[str, Mapping], form: Callable) -> doc.Document:
         stamps += [*report.alarms, *report.stamps]
         seeds[run] = f"seed {outs[run]['design']['seed']}"
     return doc.Document(
-        "CIRRUS-24, one-shot studies together",
-        "Each is analysed by itself.",
-        " ".join(answers),
-        doc.Foot(VERSION, seeds, "python3 analyze.py RUN… --out DIR"),
-        first.figure,
+        title="CIRRUS-24, one-shot studies together",
+        question="Each is analysed by itself.",
+        answer=" ".join(answers),
+        foot=doc.Foot(VERSION, seeds, "python3 analyze.py RUN… --out DIR"),
+        figure=first.figure,
         sections=sections,
         stamps=list(dict.fromkeys(stamps)),
     )
@@ -419,7 +419,7 @@ def _copies(part: Mapping) -> list[doc.Line]:
     return row
 
 
-def _own_word(part: Mapping) -> list[doc.Line]:
+def _verdict_row(part: Mapping) -> list[doc.Line]:
     """Return a model's verdict in a mirror study, and its contrasts without
     intervals."""
     row: list[doc.Line] = [part["verdict"]["word"]]
@@ -434,7 +434,7 @@ COPIES = ("own copy", "person", "copy − unread", "copy − other")
 VERDICTS = {
     "2x2": POINTS,
     "mechanism": POINTS,
-    "mirror": (("verdict", *mirror.COLUMNS), _own_word),
+    "mirror": (("verdict", *mirror.COLUMNS), _verdict_row),
     "lever": (("verdict", "worth, × the temptation"), _worth),
     "twin": (COPIES, _copies),
 }
@@ -487,11 +487,16 @@ def _rows(models: Mapping[str, Mapping], key: str, account: str) -> list[Point]:
         if key not in part["contrasts"]:
             continue
         contrast, judged = part["contrasts"][key], part["accounts"][account]
-        value, low, high = contrast["value"], contrast["low"], contrast["high"]
-        hollow = not judged["excluded"]
-        units = list(contrast["by_bulletin"].values())
-        ticks = list(contrast["by_wording"].values())
-        rows.append(Point(name, value, low, high, "", "", hollow, units, ticks))
+        row = Point(
+            label=name,
+            value=contrast["value"],
+            low=contrast["low"],
+            high=contrast["high"],
+            hollow=not judged["excluded"],
+            units=list(contrast["by_bulletin"].values()),
+            ticks=list(contrast["by_wording"].values()),
+        )
+        rows.append(row)
     return rows
 
 

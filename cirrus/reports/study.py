@@ -117,15 +117,15 @@ def document(out: Mapping[str, Any], study: Study | None = None) -> doc.Document
         figure = _interaction(out)
         beside.insert(0, [_intervals(out)])
     return doc.Document(
-        "CIRRUS-24 tournament",
-        _question(out),
-        out["as_specified"]["sentence"],
-        doc.Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"),
-        figure,
-        [doc.Words(_established(out)), doc.Columns(beside)],
-        list(_sections(out, study)),
-        None if study is None else _trials(study),
-        stamps,
+        title="CIRRUS-24 tournament",
+        question=_question(out),
+        answer=out["as_specified"]["sentence"],
+        foot=doc.Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"),
+        figure=figure,
+        gist=[doc.Words(_established(out)), doc.Columns(beside)],
+        sections=list(_sections(out, study)),
+        trials=None if study is None else _trials(study),
+        stamps=stamps,
         verdicts=_short(out),
         alarms=list(out["losses"].values()),
         note=_established(out),
@@ -265,12 +265,12 @@ def _coefficients(model: Mapping[str, Any]) -> doc.Table:
     ]
     decisions = count(model.get("rows", 0), "decision")
     return doc.Table(
-        heads,
-        rows or [[both[1]["why"] or NONE]],
-        range(1, 7),
-        f"Mixed logistic regression: round 1, first encounters, {decisions}; p by "
-        "likelihood ratio",
-        "coefficients",
+        head=heads,
+        rows=rows or [[both[1]["why"] or NONE]],
+        numeric=range(1, 7),
+        caption="Mixed logistic regression: round 1, first encounters, "
+        f"{decisions}; p by likelihood ratio",
+        name="coefficients",
     )
 
 
@@ -290,13 +290,15 @@ def _coefficient(row: Mapping[str, Any] | None) -> list[doc.Line]:
 
 
 def _formulas(model: Mapping[str, Any]) -> Iterator[doc.Line]:
-    """Yield the formulas of the two models, their tests, and the terms left out."""
-    left = [f"{name} ({why})" for name, why in sorted(model["left_out"].items())]
-    if left:
-        yield f"Left out of the models: {'; '.join(left)}."
-    specified = model["as_specified"]
+    """Yield up to three lines: the terms left out, then each model with its test."""
+    left_out = []
+    for term, why in sorted(model["left_out"].items()):
+        left_out.append(f"{term} ({why})")
+    if left_out:
+        yield f"Left out of the models: {'; '.join(left_out)}."
+    specified, with_policy = model["as_specified"], model["with_policy"]
     yield ["As specified,", doc.Code(specified["formula"]), _fit(specified)]
-    yield f"With (1|policy) beside it{_fit(model['with_policy'])}"
+    yield f"With (1|policy) beside it{_fit(with_policy)}"
 
 
 def _fit(model: Mapping[str, Any]) -> str:

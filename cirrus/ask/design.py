@@ -289,16 +289,17 @@ def places(position: int, rounds: int, pool: int) -> list[int]:
 
 
 def steps(position: int, rounds: int, pool: int) -> list[int]:
-    """For each round, how many places it is beyond the place where its run begins.
+    """Return for each round how many places it stands after the start of its run on the circle.
 
-    The run at position p begins at place p·rounds mod pool, and its rounds take the places from
-    there on, one each. After pool / gcd(rounds, pool) positions runs begin at the same places
-    again. A run then starts one place further along and takes the skipped places last, so that in
-    any one round the runs use different bulletins until all are used.
+    The run at position p starts at place p·rounds of a circle of `pool` places. That gives only
+    pool / gcd(rounds, pool) different starts, and further runs repeat them. Each repetition
+    therefore begins its rounds one place later, so that in any one round the runs stand on
+    different bulletins until all bulletins are used.
     """
     shared = math.gcd(rounds, pool)
-    later = position // (pool // shared) % shared
-    return [(number + later) % rounds for number in range(rounds)]
+    starts = pool // shared
+    repetition = position // starts % shared
+    return [(number + repetition) % rounds for number in range(rounds)]
 
 
 def positions(seeds: Iterable[int]) -> dict[int, int]:

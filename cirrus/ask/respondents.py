@@ -114,14 +114,10 @@ def conformist(cues: Cues) -> float:
 
 
 def adder(cues: Cues) -> float:
-    """Adds symmetry, cue, entry and lever in log-odds."""
-    return logistic(
-        -1.0
-        + 1.2 * cues.symmetric
-        + 1.2 * cues.coupled
-        + ENTRY.get(cues.entry, 0.0)
-        + 0.45 * cues.lever
-    )
+    """Return the chance of the late act where symmetry, cue, entry and lever add up (log-odds)."""
+    entry = ENTRY.get(cues.entry, 0.0)
+    total = -1.0 + 1.2 * cues.symmetric + 1.2 * cues.coupled + entry + 0.45 * cues.lever
+    return logistic(total)
 
 
 def reciprocal(cues: Cues) -> float:

@@ -189,7 +189,7 @@ def point(limits: Sequence[Mapping[str, Any]]) -> Point:
     if limits[0]["bound"] == "≥":
         worst = min(limits, key=share)
     else:
-        worst = max(limits, key=share)
+        worst = max(reversed(limits), key=share)  # of several equal ones the last
     return Point(
         label=worst["population"],
         value=worst["value"],

@@ -44,16 +44,11 @@ WHAT = "Respondents with a declared account answer many studies: how often each 
 EXAMPLES = """  python3 calibrate.py --jobs 2
   python3 calibrate.py --populations coin-50,sum --reps 20
   python3 calibrate.py --rivals mine.py --reps 200 --jobs 2"""
-FIRST, MORE = (
-    200,
-    1000,
-)  # studies of each respondent, and of one whose limit is still open
+# Studies of each respondent, and of one whose limit is still open after them.
+FIRST, MORE = 200, 1000
 DECIDES = 125  # so many studies without an error put the whole interval below 3%
-BLOCKS = {
-    "mechanism": 12,
-    "mirror": 2,
-    "2x2": oneshot.DRAWN,
-}  # of a bulletin; a pilot's runs
+# Blocks of each bulletin in a study; a pilot's runs.
+BLOCKS = {"mechanism": 12, "mirror": 2, "2x2": oneshot.DRAWN}
 PILOT_MODELS = ["m1", "m2", "m3", "m4"]
 SHARED = 25  # so many studies in a row ask the same prompts
 LEAST = {"reps": 1, "jobs": 1, "seed": 0, "runs": 2}  # smallest value of each flag
@@ -244,7 +239,9 @@ def replicate(args, records: Mapping[str, list[Record]], reps: int) -> None:
     works = []
     # A user's respondent may draw nothing by itself, and so needs new prompts in each study.
     shared = 1 if args.rivals else SHARED
-    rivals = args.rivals and str(Path(args.rivals).resolve())  # for a worker elsewhere
+    rivals = args.rivals and str(
+        Path(args.rivals).resolve()
+    )  # absolute, since a worker may have another folder
     for start in range(0, reps, shared):
         some = range(start, min(start + shared, reps))
         for name, made in records.items():
@@ -265,19 +262,22 @@ domain = cache(lambda: load_domain(oneshot.DOMAIN))
 
 
 def seed_of(seed: int, *path: int | str) -> int:
+    """Return the seed for what `path` names, such as a deal of prompts."""
     return SeededRandom(seed, "calibration", *path).getrandbits(40)
 
 
 class Deal(NamedTuple):
-    """The prompts of a study. `row(at, text, finish)` is the row of trial number
-    `at` so answered."""
+    """The prompts of a study, and the function that makes a row of an answer.
+
+    `row(at, text, finish_reason)` is the row of trial number `at`.
+    """
 
     config: dict[str, Any]
     trials: list[oneshot.Trial]
     row: Any
 
 
-@lru_cache(maxsize=3)  # one of each design
+@lru_cache(maxsize=3)  # holds one deal of each design
 def dealt(design: str, blocks: int, seed: int) -> Deal:
     """Return the prompts of a study of this design, with so many blocks for each
     bulletin."""
@@ -329,7 +329,7 @@ def judged(deal: Deal, rows: Sequence[Mapping[str, Any]]) -> Record:
     """Analyse one study and return what it says of the first model."""
     out = analyse(rows, {"config": deal.config, "provider": "simulated"})
     model = out[deal.config["design"]]["by_model"]["m1"]
-    accounts = model.get("accounts", {})  # a mirror study has none
+    accounts = model.get("accounts", {})  # a mirror study judges no accounts
     excluded = [name for name, account in accounts.items() if account["excluded"]]
     return out["verdict"]["word"], excluded
 

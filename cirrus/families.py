@@ -30,10 +30,8 @@ from cirrus.judge.oneshot import part_of
 from common.rng import SeededRandom
 from common.wire import Request
 
-OPEN, REASONER = (
-    "open",
-    "reasoner",
-)  # may be declared like the accounts of `judge.accounts`
+# A respondent may declare these beside the accounts of `judge.accounts`.
+OPEN, REASONER = "open", "reasoner"
 NORMAL = NormalDist()
 
 
@@ -94,10 +92,12 @@ def both(seen: PromptSeen) -> int:
 
 
 def known(seen: PromptSeen) -> bool:
+    """Whether the counterpart's entry is known."""
     return seen.cues.entry == "known"
 
 
 def unread(seen: PromptSeen) -> bool:
+    """Whether the counterpart has not read the notice."""
     return seen.cues.entry == "unread"
 
 
@@ -115,10 +115,12 @@ def lever(seen: PromptSeen) -> float:
 
 @lru_cache(maxsize=8192)
 def times(pattern: str, text: str) -> int:
+    """Count the matches of a pattern in a text."""
     return len(re.findall(pattern, text, re.IGNORECASE))
 
 
 def counting(pattern: str) -> Quantity:
+    """Return the quantity that counts a pattern's matches in the prompt."""
     return lambda seen: times(pattern, seen.text)
 
 
@@ -213,10 +215,13 @@ def together_apart(seen: PromptSeen) -> tuple[float, float]:
 
 
 def payoff(seen: PromptSeen) -> float:
+    """Return what both save by being late together, as a share of the two stakes."""
     return together_apart(seen)[0]
 
 
 def apart(seen: PromptSeen) -> float:
+    """Return what the early one saves where the two acts differ, as a share of the
+    two stakes."""
     return together_apart(seen)[1]
 
 
@@ -301,23 +306,28 @@ QUANTITIES: dict[str, Quantity] = {
 
 
 def within(x: float) -> float:
+    """Return the sum itself as the chance, cut at 0 and 1."""
     return min(1.0, max(0.0, x))
 
 
 def threshold(x: float) -> float:
+    """Return 1 above 0, else 0."""
     return float(x > 0)
 
 
 def hill(x: float) -> float:
+    """Return a Hill curve with exponent 3."""
     raised = max(0.0, x + 1.5) ** 3
     return raised / (raised + 8)
 
 
 def slips(x: float) -> float:
+    """Return a logistic curve from 0.1 to 0.9: one act in ten is a slip."""
     return 0.1 + 0.8 * logistic(x)
 
 
 def steps(x: float) -> float:
+    """Return one of three chances: 5%, 50% or 95%."""
     if x < -1:
         return 0.05
     return 0.5 if x < 1 else 0.95
@@ -488,6 +498,7 @@ class Member(NamedTuple):
 
 
 def members() -> Iterator[Member]:
+    """Yield the rows of TABLE; lines without columns are headings."""
     for line in TABLE.splitlines():
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) > 1:

@@ -107,7 +107,7 @@ def smaller(
     both = [min(value, last[name]) for name, value in first.items() if name in last]
     test = stats.t_interval(both, one["level"])
     low = test.low
-    if low is None:  # the same in every unit
+    if low is None:  # every unit has the same value, so there is no interval
         low = test.difference
     limits = span(test.low, test.high, one["level"])
     return low is not None and low > 0, f"{points(test.difference)}, {limits}"

@@ -312,7 +312,8 @@ def cell_entry(counts: Tally, name: str, level: float = LEVEL) -> dict[str, Any]
     entry |= {"mean": k / n, "se": result.se, "low": result.low, "high": result.high}
     entry["why"] = result.why
     if result.why is None:
-        # Bulletins weigh alike in the interval, decisions in the share.
+        # The interval weighs bulletins equally, the share weighs decisions equally; so the interval
+        # is widened where it would not hold the share.
         entry["low"] = min(entry["low"], k / n)
         entry["high"] = max(entry["high"], k / n)
     if result.se == 0:

@@ -247,6 +247,7 @@ def _line_by_line(rows: Sequence[Mapping]) -> str:
 
 
 def _agent(agent: Agent) -> dict[str, Any]:
+    """Return an agent's entry: its id, and its baseline rule or its two models."""
     return {
         "id": agent.id,
         "baseline": agent.baseline,
@@ -386,6 +387,7 @@ def _calls(t: Tournament, played: Played) -> Iterator[dict[str, Any]]:
 
 
 def _call(stage: str, model: str, reply: Reply) -> dict[str, Any]:
+    """Return one call of a round as the manifest counts it."""
     return {
         "stage": stage,
         "model": model,
@@ -443,7 +445,7 @@ POLICY_STATUS = enum(
     "provider_error",
     "not_run",
 )
-# The cell of a run.
+# {factor: its level}, which is the cell of a run.
 TOGGLES = record(**{factor: enum(*levels) for factor, levels in LEVELS.items()})
 # `output` includes the tokens spent on reasoning; null where the server does not say.
 TOKENS = record(
@@ -455,11 +457,13 @@ TOKENS = record(
 # {family: whether the policy holds one of its patterns}.
 MARKERS = record(**dict.fromkeys(FAMILIES, FLAG))
 ACCOUNT = {
-    "served_model": maybe(NAME),  # as the server says
+    "served_model": maybe(NAME),  # the model that the server says has answered
     "provider": maybe(NAME),  # the upstream that answered
     "tokens": TOKENS,
-    "cost_usd": maybe(USD),  # null where nobody knows, 0 of a baseline
-    "reasoning": sometimes(TEXT),  # what the model thought first, where that is shown
+    "cost_usd": maybe(USD),  # null where unknown, 0 for a baseline
+    "reasoning": sometimes(
+        TEXT
+    ),  # what the model thought before its answer, where the server shows it
 }
 
 STRATEGIES = list_of(
@@ -477,17 +481,17 @@ STRATEGIES = list_of(
         reasoning_markers=sometimes(MARKERS),
         bulletin=NAME,
         variant=NAME,
-        transcript_path_gz=TEXT,  # from the run's folder
+        transcript_path_gz=TEXT,  # relative to the run's folder
         simulated=FLAG,
     )
 )
 
-# Where a baseline answered, text, policy, variant and the three names of models are null.
+# Where a baseline answered, the fields that describe a model's reply are null.
 ANSWER = record(
     status=STATUS,
-    read_from=enum(*READ_FROM),  # where in the answer; "": nothing was read
+    read_from=enum(*READ_FROM),  # where in the answer it was read; "" where nothing was
     text=maybe(TEXT),
-    policy_id=maybe(NAME),  # of the policy that this side saw
+    policy_id=maybe(NAME),  # the policy that this side was shown
     variant=maybe(NAME),
     model=maybe(NAME),
     **ACCOUNT,
@@ -497,14 +501,14 @@ GAME = record(
     pair=list_of(HASH, 2),
     encounter=ORDINAL,  # 1 for the pair's first meeting of the round
     first_encounter=FLAG,
-    baseline=FLAG,  # whether one takes part: never in the primary analysis
+    baseline=FLAG,  # whether a baseline takes part, which excludes it from the primary analysis
     labels=record(left=NAME, right=NAME),  # as both sides were shown them
     label_scheme=enum("L1", "L2", "L3"),
     order=enum("cooperative-first", "other-first"),
     decision=map_of(maybe(NAME), "anon_id"),  # the act's canonical word
     raw_payoffs=maybe(map_of(NUMBER, "anon_id")),
     power_after=map_of(POWER, "anon_id"),  # after the wave of this encounter
-    parse_status=STATUS,  # the worse of the two
+    parse_status=STATUS,  # the worse of its two answers' statuses
     answers=map_of(ANSWER, "anon_id"),
 )
 AGENT = record(
@@ -535,12 +539,12 @@ ROUND = record(
     bulletin=NAME,
     setting=NAME,
     variants=map_of(NAME, "agent"),
-    games=COUNT,  # in the schedule
-    played=COUNT,  # with payoffs
+    games=COUNT,  # games in the schedule
+    played=COUNT,  # games that have payoffs
 )
 COST = record(
-    usd=USD,  # sum over known costs
-    unknown=COUNT,  # answers of unknown cost
+    usd=USD,  # sum of the known costs
+    unknown=COUNT,  # number of answers whose cost is unknown
     charged_usd=USD,  # charged to the budget, failed attempts included
     by_stage=map_of(USD, "stage"),
 )
@@ -554,9 +558,9 @@ MANIFEST = record(
     artifact=enum("acausal_manifest"),
     schema=enum(1),
     version=NAME,
-    run=NAME,  # by design; request ids begin with it
+    run=NAME,  # name of the run by its design, with which request ids begin
     simulated=FLAG,
-    complete=FLAG,  # whether every call has an answer
+    complete=FLAG,  # whether every call was answered and every game played
     config=OBJECT,
     config_sha256=HASH,
     prompts=map_of(HASH, "file"),

@@ -416,6 +416,7 @@ def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _criterion(
     words: str, met: bool | None, figure: str, established: bool | None = None
 ) -> dict[str, Any]:
+    """Return one criterion's entry in the analysis."""
     return {
         "criterion": words,
         "met": met,

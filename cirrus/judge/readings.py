@@ -111,6 +111,7 @@ class Endings:
         self.texts: dict[tuple[str, str], str] = {}
 
     def add(self, model: str, status: str, text: str) -> None:
+        """Count one decision of a model."""
         self.counts[model][status] += 1
         self.texts.setdefault((model, status), text[:SHOWN])
 

@@ -66,7 +66,7 @@ class Collected:
         self.course: dict[tuple, Count] = {}  # keys are values of COURSE
         # {(seed, domain, round): {cell: policies}}.
         self.texts: dict[tuple, dict[str, list[str]]] = {}
-        self.policies: list[Policy] = []  # of round 1 of main runs
+        self.policies: list[Policy] = []  # those of round 1 of main runs
         for run in study.runs:
             self._run(run)
 

@@ -499,6 +499,7 @@ def blocks(markers: Mapping[str, Any]) -> Iterator[Words | Table]:
 
 
 def _cells(markers: Mapping[str, Any]) -> Table:
+    """Return the table of the share of policies with each marker, by cell."""
     rows = []
     for cell, held in markers["cells"].items():
         shares = [_share(held[family]) for family in FAMILIES]

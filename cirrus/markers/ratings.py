@@ -395,7 +395,7 @@ def _models(place: Path) -> Iterator[tuple[Rater, Path]]:
             if manifest["artifact"] != "adjudication":
                 continue
         except (ValueError, KeyError, TypeError, OSError):
-            continue  # some other run, which others read
+            continue  # not an adjudication, so not for this reader
         rows = _rows(path.parent, manifest)
         for name in manifest["identity"]["config"]["models"]:
             yield _model(name, manifest, rows), path.parent

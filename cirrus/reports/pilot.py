@@ -88,8 +88,9 @@ METHODS = (
 )
 
 
-# Share of pilots of four models in which a true effect earns one model its word, by runs a cell.
-# SIMULATED: 2,000 pilots each; bulletins SD .8, cells .4, sentences .25 in log-odds; none missing.
+# {runs in a cell: the share of pilots in which one of four models earns its verdict for each of
+# these effects}. SIMULATED, from 2,000 pilots each, with SDs in log-odds of .8 over bulletins, .4 over
+# cells and .25 over sentences, and no missing answers.
 EFFECTS = ("40 → 80%", "40 → 95%")
 POWER = {
     10: (0.12, 0.39),
@@ -412,7 +413,7 @@ def _copies(part: Mapping) -> list[doc.Line]:
     """Return how often a model cooperates with its copy and with a person, and two
     contrasts."""
     row: list[doc.Line] = []
-    for cell in ("TS", "TP"):  # the figure shows all four
+    for cell in ("TS", "TP"):  # the table has room for two; the figure shows all four
         row.append(counted(part[cell]["k"], part[cell]["n"]))
     for name in ("TS-TU", "TS-TO"):
         row.append(estimate(part["contrasts"][name], 100, 1))
@@ -423,7 +424,7 @@ def _verdict_row(part: Mapping) -> list[doc.Line]:
     """Return a model's verdict in a mirror study, and its contrasts without
     intervals."""
     row: list[doc.Line] = [part["verdict"]["word"]]
-    for name in CONTRASTED:  # the intervals stand in the details
+    for name in CONTRASTED:  # without intervals, which the details show
         contrast = part["contrasts"].get(name, {})
         row.append(points(contrast.get("value")))
     return row

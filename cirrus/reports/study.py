@@ -98,7 +98,7 @@ def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
     """Return {file name: content} of a study's reports; texts are read from the runs
     again."""
     report = document(out, study)
-    # The summary's table of effects says what the second figure shows.
+    # The summary leaves out the second figure, since its table of effects says the same.
     sections = list(_sections(out, study, on_page=False))
     summary = report._replace(trials=None, gist=report.gist[:1], sections=sections)
     return {"acausal-summary.md": doc.markdown(summary), "report.html": page(report)}
@@ -729,7 +729,7 @@ def analysed(
     agreed = markers.labels_of(who, found["markers"]["adjudicated"])
     if imported:
         found["imported"] = imported
-    # Read back from its own JSON: what is shown then has the digits that the file has.
+    # The analysis is read back from its JSON, so that reports show the digits that the file has.
     out = json.loads(canonical_json(found))
     texts = {name: text.encode() for name, text in files(out, study).items()}
     folders = [run.folder for run in study.runs]

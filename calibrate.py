@@ -239,9 +239,8 @@ def replicate(args, records: Mapping[str, list[Record]], reps: int) -> None:
     works = []
     # A user's respondent may draw nothing by itself, and so needs new prompts in each study.
     shared = 1 if args.rivals else SHARED
-    rivals = args.rivals and str(
-        Path(args.rivals).resolve()
-    )  # absolute, since a worker may have another folder
+    # The path is made absolute, since a worker may have another folder.
+    rivals = args.rivals and str(Path(args.rivals).resolve())
     for start in range(0, reps, shared):
         some = range(start, min(start + shared, reps))
         for name, made in records.items():

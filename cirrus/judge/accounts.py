@@ -36,9 +36,7 @@ ALL_WORDINGS = 12  # wordings that a verdict above cue-responsive needs
 IN_THESE = "in these sentences"  # said where there are fewer than `MIN_UNITS` wordings
 COMBINATIONS = 6  # three label schemes, each in two orders
 CEILING, FLOOR = 0.85, 0.15
-DIGITS = (
-    12  # decimals kept, so that 0.0999…9, which is 0.1 but for rounding, counts as 0.1
-)
+DIGITS = 12  # decimals kept: 0.0999…9 is 0.1 but for rounding, and counts as 0.1
 UNITS = ("bulletin", "wording")
 NAMED = 4  # a headline names up to so many models, and only counts them beyond
 
@@ -510,9 +508,8 @@ def sentence(earned: str, why: str, part: Part, open_: Sequence[str]) -> str:
     contrast = _found(earned, part)
     if earned == NOT_SHOWN:
         # "Not shown: symmetry and cue change cooperation by +1.0 points (−4.0 to +6.0)."
-        told = (
-            f"symmetry and cue change cooperation by {extent(contrast)}{_short(part)}"
-        )
+        told = f"symmetry and cue change cooperation by {extent(contrast)}"
+        told += _short(part)
     elif earned == CUE:
         # "Cue-responsive: symmetry and cue add +30.0 points (+10.0 to +50.0). Open: labels."
         told = f"symmetry and cue add {extent(contrast)}"

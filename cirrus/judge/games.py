@@ -461,9 +461,7 @@ ACCOUNT = {
     "provider": maybe(NAME),  # the upstream that answered
     "tokens": TOKENS,
     "cost_usd": maybe(USD),  # null where unknown, 0 for a baseline
-    "reasoning": sometimes(
-        TEXT
-    ),  # what the model thought before its answer, where the server shows it
+    "reasoning": sometimes(TEXT),  # the model's thoughts, where the server shows them
 }
 
 STRATEGIES = list_of(
@@ -499,9 +497,9 @@ ANSWER = record(
 GAME = record(
     id=NAME,  # its two requests end in /a and /b, in the order of `pair`
     pair=list_of(HASH, 2),
-    encounter=ORDINAL,  # 1 for the pair's first meeting of the round
+    encounter=ORDINAL,  # 1 for the pair's first encounter of the round
     first_encounter=FLAG,
-    baseline=FLAG,  # whether a baseline takes part, which excludes it from the primary analysis
+    baseline=FLAG,  # whether a baseline takes part; then no primary analysis uses it
     labels=record(left=NAME, right=NAME),  # as both sides were shown them
     label_scheme=enum("L1", "L2", "L3"),
     order=enum("cooperative-first", "other-first"),

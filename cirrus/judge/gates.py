@@ -47,15 +47,11 @@ from stats.results import Count
 PASS, FAIL, UNDECIDED, NOT_EVALUABLE = "pass", "fail", "undecided", "not evaluable"
 BY_RULE = {True: PASS, False: FAIL, None: NOT_EVALUABLE}
 MARGIN = 0.02  # largest difference of cooperation between label schemes
-EFFECT_MARGIN = (
-    0.10  # largest difference of the effect between label schemes, and between orders
-)
+EFFECT_MARGIN = 0.10  # largest difference of the effect between schemes or orders
 HALF = 0.5  # share of the effect that must be left in the ablation runs
 MIN_DELTA = 0.2
 WITHIN = 1 - 2 * ALPHA  # level of intervals that equal two one-sided tests at 5%
-OUTSIDE = (
-    1 - ALPHA / 3
-)  # level of intervals of three pairs of schemes, which share 5% of error
+OUTSIDE = 1 - ALPHA / 3  # level of the intervals of three pairs that share 5% of error
 SLACK = 1e-12  # allows for rounding: in floating point 0.9 − 0.7 > 0.2
 Contrast = Mapping[str, Any]
 

@@ -42,9 +42,7 @@ APART = "; analyse them apart"
 NOT_ONE_WAY = "differs from the main runs in more than one way"
 PLAN_FILE = "plan.json"  # stands beside the runs of a plan
 PLAN = record(artifact=enum("plan"), plan=NAME, runs=list_of(NAME))
-RUNS_FILE = (
-    "runs.json"  # stands beside an analysis, and names the runs that it was made from
-)
+RUNS_FILE = "runs.json"  # stands beside an analysis, and names its runs
 NAMED = record(artifact=enum("runs"), runs=several(NAME))
 CELL_WORDS = {(cell.S, cell.C): cell.words for cell in DESIGNS["2x2"].cells}
 

@@ -629,7 +629,8 @@ def power(
 
 def prompts_of(bulletins: int, runs: int) -> Iterator[tuple[Slot, Cues]]:
     """Yield the prompts of a mechanism study of one model, without their texts."""
-    for (place, _), (wording, *label) in balanced(bulletins, runs, WORDINGS).items():
+    dealt = balanced(bulletins, runs, WORDINGS)
+    for (place, _), (wording, scheme, order) in dealt.items():
         bulletin = f"b{place:02d}"
         for cell in DESIGNS["mechanism"].cells:
             cues = Cues(
@@ -641,5 +642,13 @@ def prompts_of(bulletins: int, runs: int) -> Iterator[tuple[Slot, Cues]]:
                 wording=wording,
                 bulletin=bulletin,
             )
-            slot = Slot(bulletin, wording, cell.name, "omit", "m", *label)
+            slot = Slot(
+                bulletin=bulletin,
+                wording=wording,
+                cell=cell.name,
+                H="omit",
+                model="m",
+                scheme=scheme,
+                order=order,
+            )
             yield slot, cues

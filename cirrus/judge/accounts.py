@@ -185,59 +185,59 @@ class Account(NamedTuple):
 
 ACCOUNTS = (
     Account(
-        "nothing",
-        "no effect",
-        CUE,
-        "Symmetry and cue raise cooperation (estimate: 10 points or more).",
-        "It may be that nothing happens, or nothing that matters.",
-        ((large, "HP-LA"),),
+        name="nothing",
+        short="no effect",
+        word=CUE,
+        excluded="Symmetry and cue raise cooperation (estimate: 10 points or more).",
+        open="It may be that nothing happens, or nothing that matters.",
+        conditions=((large, "HP-LA"),),
     ),
     Account(
-        "surface",
-        "surface reactions",
-        INFORMATION,
-        "Cooperation is higher where the counterpart decided on the same notice, by more than "
+        name="surface",
+        short="surface reactions",
+        word=INFORMATION,
+        excluded="Cooperation is higher where the counterpart decided on the same notice, by more than "
         "where only the joint outcome is raised.",
-        "It may be a reaction that does not ask what the counterpart had read: obedience, liking "
+        open="It may be a reaction that does not ask what the counterpart had read: obedience, liking "
         "for likeness, length, tone, desirability, timing, control.",
-        ((large, "HP-UP"), (positive, "HP-UP-MN+ME")),
+        conditions=((large, "HP-UP"), (positive, "HP-UP-MN+ME")),
     ),
     Account(
-        "labels",
-        "labels",
-        INFORMATION,
-        "The effect is positive under each label scheme and order; no difference between them "
+        name="labels",
+        short="labels",
+        word=INFORMATION,
+        excluded="The effect is positive under each label scheme and order; no difference between them "
         "is established.",
-        "It may hang on the word, the letter or the place of a label.",
-        ((same_labels, "HP-LA"),),
+        open="It may hang on the word, the letter or the place of a label.",
+        conditions=((same_labels, "HP-LA"),),
     ),
     Account(
-        "missing",
-        "missing answers",
-        CUE,
-        "It stays 10 points or more with every missing answer counted against it.",
-        "What went missing may make the effect.",
-        ((large, "HP-LA"), (few_missing, "HP-LA")),
+        name="missing",
+        short="missing answers",
+        word=CUE,
+        excluded="It stays 10 points or more with every missing answer counted against it.",
+        open="What went missing may make the effect.",
+        conditions=((large, "HP-LA"), (few_missing, "HP-LA")),
     ),
     Account(
-        "conditional",
-        "conditional",
-        CORRELATION,
-        "Cooperation is lower where the late entry is known, or was made 49 times of 50; symmetry "
+        name="conditional",
+        short="conditional",
+        word=CORRELATION,
+        excluded="Cooperation is lower where the late entry is known, or was made 49 times of 50; symmetry "
         "and cue add more than twice what they add to a known entry.",
-        "It may cooperate the more, the surer it is of the other: conditional cooperation, "
+        open="It may cooperate the more, the surer it is of the other: conditional cooperation, "
         "reciprocity, kindness, norms toward people.",
-        ((large, "HP-KP"), (large, "HP-QL"), (positive, "HP-LA-2KP+2KL")),
+        conditions=((large, "HP-KP"), (large, "HP-QL"), (positive, "HP-LA-2KP+2KL")),
     ),
     Account(
-        "adding_up",
-        "adding-up",
-        CORRELATION,
-        "Symmetry and cue do more than the raised outcome where the notice was read, and less "
+        name="adding_up",
+        short="adding-up",
+        word=CORRELATION,
+        excluded="Symmetry and cue do more than the raised outcome where the notice was read, and less "
         "where it was not, in the same bulletins and wordings.",
-        "Symmetry, cue, entry and payoff may add up to the effect, on some scale and through "
+        open="Symmetry, cue, entry and payoff may add up to the effect, on some scale and through "
         "some rising curve.",
-        (
+        conditions=(
             (positive, "HP-MN"),
             (positive, "ME-UP"),
             (in_same_places, "HP-MN", "ME-UP"),

@@ -402,7 +402,8 @@ def _difference(a: Mapping[str, Any], b: Mapping[str, Any], level: float) -> Any
         return stats.t_interval(inside, level)
     if len(first) > 1 and len(last) > 1:
         return stats.welch_t_test([*first.values()], [*last.values()], level)
-    return stats.TTest(None, None, None, None, None, None, "too few bulletins")
+    nothing = dict.fromkeys(("t", "df", "p", "difference", "low", "high"))
+    return stats.TTest(**nothing, why="too few bulletins")
 
 
 # --- what is established -----------------------------------------------------------------------

@@ -223,7 +223,14 @@ def _within(rule: Rule, pairs: Sequence[Contrast], numbers: Mapping) -> Judged:
     each: list[Any] = [_times_inside(pair) for pair in reaching]
     outside = list(filter(None, map(_times_outside, reaching)))
     times = min(outside, default=None) if None in each else max(each)
-    return Judged(rule, UNDECIDED, told, "confirmatory", times, numbers)
+    return Judged(
+        rule=rule,
+        verdict=UNDECIDED,
+        figure=told,
+        plan="confirmatory",
+        times=times,
+        numbers=numbers,
+    )
 
 
 def _outside(pair: Contrast) -> bool:
@@ -381,7 +388,14 @@ def _above(
     if _exceeds(main["value"]) and not open_:
         return Judged(rule, PASS, told, numbers=numbers)
     times = _times_above(open_, least)
-    return Judged(rule, UNDECIDED, told, plan, times, numbers)
+    return Judged(
+        rule=rule,
+        verdict=UNDECIDED,
+        figure=told,
+        plan=plan,
+        times=times,
+        numbers=numbers,
+    )
 
 
 def _times_above(contrasts: Sequence[Contrast], least: float) -> float | None:

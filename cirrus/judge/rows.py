@@ -248,7 +248,15 @@ def _run(folder: Path) -> SavedRun:
     config = manifest["identity"]["config"]
     cell = tuple(config["toggles"][factor] for factor in CELL)
     name, role = folder.name, role_of(config)
-    return SavedRun(folder, name, config, manifest, role, cell, cooperative="")
+    return SavedRun(
+        folder=folder,
+        name=name,
+        config=config,
+        manifest=manifest,
+        role=role,
+        cell=cell,
+        cooperative="",
+    )
 
 
 def _with_word(run: SavedRun) -> SavedRun:

@@ -125,11 +125,11 @@ def counting(pattern: str) -> Quantity:
 
 
 class Belief(NamedTuple):
-    """The share of late entries that a reader expects.
+    """The share of late entries that a reader expects of its counterpart.
 
-    It is `usual`, and up to 0.4 more of a counterpart that is alike. `unread` is
-    expected of one that has not read the notice; where it is None, such a one is like
-    any other.
+    It is `usual`, raised by 0.2 each for symmetry and cue. `known` is expected where
+    the entry is known, `record` where there is a record of late entries, `unread` where
+    the counterpart has not read the notice (None: as of any other).
     """
 
     usual: float
@@ -190,24 +190,24 @@ def random_sum(seen: PromptSeen) -> float:
 
 
 def alike(seen: PromptSeen) -> float:
-    """Return the share of earlier pairs alike, in the class that applies to the
-    counterpart."""
+    """Return the share of earlier pairs that acted alike, in the class that applies
+    to the counterpart."""
     return seen.cues.alike[0] / 20
 
 
 def told_first(seen: PromptSeen) -> float:
-    """Return the share of earlier pairs alike, in the class that the prompt names
-    first."""
+    """Return the share of earlier pairs that acted alike, in the class that the
+    prompt names first."""
     place = 0 if seen.cues.named_first == "applies" else 1
     return seen.cues.alike[place] / 20
 
 
 def together_apart(seen: PromptSeen) -> tuple[float, float]:
-    """Return two stakes as shares of their sum: (both late against both early, early
-    where they differ).
+    """Return two stakes as shares of their sum: that of being late together, and that
+    of differing.
 
-    The first is what both save by being late together; the second is what the early one
-    saves where the two acts differ.
+    The first is what both save by being late rather than early; the second is what the
+    early one saves where the acts differ.
     """
     T, R, P, S = seen.cues.outcomes
     stakes = abs(P - R) + abs(S - T)
@@ -215,13 +215,12 @@ def together_apart(seen: PromptSeen) -> tuple[float, float]:
 
 
 def payoff(seen: PromptSeen) -> float:
-    """Return what both save by being late together, as a share of the two stakes."""
+    """Return the stake of being late together, as `together_apart` defines it."""
     return together_apart(seen)[0]
 
 
 def apart(seen: PromptSeen) -> float:
-    """Return what the early one saves where the two acts differ, as a share of the
-    two stakes."""
+    """Return the stake of differing, as `together_apart` defines it."""
     return together_apart(seen)[1]
 
 
@@ -243,10 +242,11 @@ def diagonal(seen: PromptSeen) -> float:
 
 
 def price(seen: PromptSeen) -> float:
-    """Return what the late act costs, as a share of the range of outcomes.
-
-    It is wrong on purpose: it takes the share of pairs alike for the share of late
+    """Return what the late act costs if the share of pairs alike were the share of late
     entries.
+
+    It is a share of the range of outcomes. Taking the one share for the other is this
+    reader's error.
     """
     T, R, P, S = seen.cues.outcomes
     late = alike(seen)

@@ -96,10 +96,10 @@ def in_same_places(part: Part, first: str, last: str) -> Judged:
 def smaller(
     one: Mapping[str, Any], other: Mapping[str, Any], unit: str
 ) -> tuple[bool, str]:
-    """Return whether the mean, over units, of the smaller of two contrasts lies above
-    0, and its figure.
+    """Test whether the smaller of two contrasts, taken unit by unit, is above 0 on
+    average.
 
-    `unit` is "bulletin" or "wording".
+    `unit` is "bulletin" or "wording". It returns (met, figure).
     """
     first, last = one[f"by_{unit}"], other[f"by_{unit}"]
     both = [min(value, last[name]) for name, value in first.items() if name in last]
@@ -538,8 +538,8 @@ def extent(contrast: Mapping[str, Any]) -> str:
 
 
 def _beside(contrast: Mapping[str, Any]) -> str:
-    """Return the same to stand inside brackets, such as "+30.0 points, +10.0 to
-    +50.0"."""
+    """Return a contrast's value and interval without brackets, such as "+30.0
+    points, +10.0 to +50.0"."""
     return f"{points(contrast['value'])}, {_limits(contrast)}"
 
 

@@ -1,9 +1,10 @@
 """Estimates differences in cooperation between cells, with intervals over bulletins and
 wordings.
 
-A cell is one experimental condition, and a contrast a weighted sum of the cells'
-shares. One-shot studies, the tournament and the credibility gates all take their
-contrasts from here.
+A cell is one experimental condition: HP has high symmetry with the cue present, LA low
+symmetry with the cue absent, and so on. H is the level of compliance pressure. A
+contrast is a weighted sum of the cells' shares of cooperation. One-shot studies, the
+tournament and the credibility gates all take their contrasts from here.
 
     table = table_of(rows)                          {Slot: Count}, from one-shot trials
     effect(tally(table), "HP-LA")                   {"value": …, "low": …, "high": …, "units": …}
@@ -187,11 +188,11 @@ def tally(
 
 
 def drawn(table: Table) -> Callable[[Slot], tuple[str, int]]:
-    """Return the function that reads from a slot the unit that was drawn: (bulletin,
-    wording).
+    """Return the function that reads from a slot which (bulletin, wording) was drawn
+    for it.
 
-    Where the prompts hold fewer than `MIN_UNITS` wordings, all count as one, and the
-    unit is the bulletin; the result is then about these sentences.
+    With fewer than `MIN_UNITS` wordings all count as one, so that intervals are over
+    bulletins alone; the result is then about these sentences.
     """
     wordings = {slot.wording for slot in table}
     if len(wordings) < MIN_UNITS:
@@ -216,11 +217,11 @@ def total(counts: Iterable[Count]) -> Count:
 def weights_of(
     contrast: Contrast, cells: Collection[tuple[str, str]]
 ) -> dict[Any, float]:
-    """Return {(cell, H): weight} of a contrast, over those levels of H that have all of
-    its cells.
+    """Return {(cell, H): weight} of a contrast, spread over the levels of H that have
+    all of its cells.
 
-    It is empty where no level has them, or where a level that the contrast names lacks
-    one. `cells` are the (cell, H) that occur in the data.
+    It is empty where no level of H has them all, or where the contrast itself names a
+    level that does not. `cells` are the (cell, H) that occur in the data.
     """
     usable = []
     for h in LEVELS_OF_H:
@@ -420,9 +421,9 @@ def below(contrast: Mapping[str, Any]) -> bool:
 
 
 def certain(contrast: Mapping[str, Any], least: float = 0) -> bool:
-    """Whether the contrast is above `least` even if every missing decision went against
-    it.
+    """Whether the contrast is above `least`, even with every missing decision counted
+    against it.
 
-    The worst case is that of Manski (1990).
+    That worst case is the lower bound of Manski (1990).
     """
     return above(contrast, least) and above(contrast["bounds"], least)

@@ -59,10 +59,12 @@ def first_line(table: Table, name: str, level: float, whole: bool) -> dict[str, 
 def split_blocks(
     rows: Sequence[Mapping], name: str, level: float, whole: bool
 ) -> dict[str, dict[str, Any]]:
-    """Return {model: its contrast without the blocks that several upstreams answered}.
+    """Return, for each model whose blocks were split over upstreams, its contrast
+    without those blocks.
 
-    Only models with such split blocks are listed. An unfinished study has counts only.
-    A block holds the cells that differ in nothing but what is compared.
+    An upstream is a provider behind a router. A block holds the cells that differ in
+    nothing but what is compared. The shape is {model: {"split", "blocks", "contrast",
+    "sentence"}}; an unfinished study has no contrast.
     """
     upstreams: dict[str, dict[str, set]] = defaultdict(lambda: defaultdict(set))
     for row in rows:

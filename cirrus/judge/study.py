@@ -245,11 +245,11 @@ def _part(table: contrasts.Table, whole: bool) -> dict[str, Any]:
 
 
 def responds(out: Mapping[str, Any]) -> tuple[list[str], bool | None]:
-    """Return (the parts it responds to, whether it also does under low compliance
-    pressure).
+    """Return (what it responds to, whether it does so under low compliance pressure
+    too).
 
-    The parts are "symmetry" and "cue". The second is None where that pressure was not
-    run.
+    The first lists "symmetry", "cue", both or neither. The second is None where low
+    pressure was not run.
     """
     known = out["established"]
     parts = known["contrasts"]

@@ -46,8 +46,8 @@ COLUMNS = ("as usual", "exchanged", "enough − too few")
 
 
 def figure(by_model: ByModel) -> doc.Plot:
-    """Draw the share of late entries in the four games, by the rate of earlier pairs
-    alike."""
+    """Draw the share of late entries in the four games, by the share of earlier
+    pairs that acted alike."""
     panels = {model: games(part) for model, part in by_model.items()}
     axes = ("earlier cases of the class that applies", "share late")
     drawing = Lines("Late entries by record and game", RATES, panels, axes)

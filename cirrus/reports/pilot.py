@@ -410,8 +410,11 @@ def _worth(part: Mapping) -> list[doc.Line]:
 
 
 def _copies(part: Mapping) -> list[doc.Line]:
-    """Return how often a model cooperates with its copy and with a person, and two
-    contrasts."""
+    """Return how often a model cooperates with its own copy and with a person.
+
+    Two contrasts follow: with a copy that has read the notice, against one that has not
+    and against another model.
+    """
     row: list[doc.Line] = []
     for cell in ("TS", "TP"):  # the table has room for two; the figure shows all four
         row.append(counted(part[cell]["k"], part[cell]["n"]))

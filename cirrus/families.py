@@ -306,28 +306,30 @@ QUANTITIES: dict[str, Quantity] = {
 
 
 def within(x: float) -> float:
-    """Return the sum itself as the chance, cut at 0 and 1."""
+    """Return the chance where the sum itself is one, cut at 0 and 1."""
     return min(1.0, max(0.0, x))
 
 
 def threshold(x: float) -> float:
-    """Return 1 above 0, else 0."""
+    """Return the chance 1 where the sum is above 0, else 0."""
     return float(x > 0)
 
 
 def hill(x: float) -> float:
-    """Return a Hill curve with exponent 3."""
+    """Return the chance on a Hill curve with exponent 3, which starts at a sum of
+    −1.5."""
     raised = max(0.0, x + 1.5) ** 3
     return raised / (raised + 8)
 
 
 def slips(x: float) -> float:
-    """Return a logistic curve from 0.1 to 0.9: one act in ten is a slip."""
+    """Return a logistic chance between 0.1 and 0.9: even where the sum is extreme,
+    one act in ten slips."""
     return 0.1 + 0.8 * logistic(x)
 
 
 def steps(x: float) -> float:
-    """Return one of three chances: 5%, 50% or 95%."""
+    """Return a chance in three steps: 5% below −1, 95% from 1 on, else 50%."""
     if x < -1:
         return 0.05
     return 0.5 if x < 1 else 0.95

@@ -201,7 +201,7 @@ def drawn(table: Table) -> Callable[[Slot], tuple[str, int]]:
 
 
 def total(counts: Iterable[Count]) -> Count:
-    """Add up counts."""
+    """Add up counts and return one Count."""
     k: float = 0
     n = missing = 0
     for count in counts:
@@ -345,7 +345,8 @@ def labels(table: Table, names: Sequence[str], against: bool = False) -> dict[st
 def _under_each(
     table: Table, names: Sequence[str], against: bool
 ) -> dict[str, dict[str, float | None]]:
-    """Return {"scheme order": {contrast: its value, or None}}."""
+    """Return each contrast's value under each combination: {"scheme order":
+    {contrast: value or None}}."""
     parts: dict[str, dict[Slot, Count]] = {}
     for slot, counted in table.items():
         parts.setdefault(f"{slot.scheme} {slot.order}", {})[slot] = counted

@@ -416,7 +416,7 @@ def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _criterion(
     words: str, met: bool | None, figure: str, established: bool | None = None
 ) -> dict[str, Any]:
-    """Return one criterion's entry in the analysis."""
+    """Return a criterion as the analysis stores it."""
     return {
         "criterion": words,
         "met": met,
@@ -426,7 +426,7 @@ def _criterion(
 
 
 def _extracted(ended: Mapping[str, Any], trials: int) -> dict[str, Any]:
-    """Judge whether enough decisions could be read."""
+    """Return the criterion that enough decisions could be read."""
     read, met, figure = ended["read_share"], False, ""
     if read is not None:
         met, figure = read > MIN_READ, percent(read, 1)
@@ -435,7 +435,7 @@ def _extracted(ended: Mapping[str, Any], trials: int) -> dict[str, Any]:
 
 
 def _effect_size(out: Mapping[str, Any]) -> dict[str, Any]:
-    """Judge whether the effect size is above the specification's limit."""
+    """Return the criterion that the effect size is above the specification's limit."""
     d, met = out["exploratory"]["d"]["value"], None
     if _readable(out):
         if _apart(out):
@@ -447,7 +447,7 @@ def _effect_size(out: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _interaction(out: Mapping[str, Any]) -> dict[str, Any]:
-    """Judge whether symmetry and cue interact by at least 10 points."""
+    """Return the criterion that symmetry and cue interact by at least 10 points."""
     contrasts, met = out["2x2"]["pooled"]["contrasts"], None
     cross, established = contrasts.get("SxC", UNKNOWN), None
     if contrasts:
@@ -460,7 +460,7 @@ def _interaction(out: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reproducible(out: Mapping[str, Any]) -> dict[str, Any]:
-    """Judge whether the seed deals the same questions again."""
+    """Return the criterion that the seed deals the same questions again."""
     words, redealt = "Reproducible with seed", out["dealt_again"]
     if redealt is None:
         return _criterion(words, None, "not checked")

@@ -267,7 +267,8 @@ def _with_word(run: SavedRun) -> SavedRun:
 
 
 def _same_study(runs: Sequence[SavedRun]) -> None:
-    """Raise UsageError where the runs don't form one study."""
+    """Check that the runs form one study; raise UsageError with the first difference
+    that forbids it."""
     first = runs[0]
     cells: dict[tuple, SavedRun] = {}
     prompts: dict[str, tuple[str, SavedRun]] = {}

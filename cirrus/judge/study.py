@@ -104,7 +104,8 @@ class Collected:
                 self.rows.setdefault(part, []).append(row)
 
     def _text(self, run: SavedRun, policy: Mapping) -> None:
-        """Keep the text of a policy."""
+        """Keep a policy's text for the tripwires and, if it is of round 1, for the
+        markers."""
         number, text = policy["round"], policy["policy"]
         cells = self.texts.setdefault((run.seed, run.domain, number), {})
         cells.setdefault(run.words, []).append(text)
@@ -114,7 +115,8 @@ class Collected:
 
 
 def slot_of(row: Decision) -> contrasts.Slot:
-    """Return the conditions under which a decision was made."""
+    """Return the conditions under which a decision was made, by which tables count
+    it."""
     cell, pressure = row.cell
     return contrasts.Slot(
         bulletin=row.bulletin,

@@ -181,7 +181,7 @@ def labels_of(
 
 
 def _consensus(raters: Sequence[Rater], item: str, family: str) -> bool | None:
-    """Return the label that all raters give an item, None where they don't."""
+    """Return the label on which all raters agree, None where they don't."""
     said = {_label(rater, item, family) for rater in raters}
     return said.pop() if len(said) == 1 else None
 

@@ -134,10 +134,11 @@ def items_of(study: Study) -> dict[str, RatedText]:
 
 
 def quotations(runs: Iterable[SavedRun]) -> set[tuple[str, ...]]:
-    """Return every QUOTE words in a row that occur in the cue sentences of the runs'
-    bulletins.
+    """Return every sequence of QUOTE words in the cue sentences that the runs'
+    bulletins can hold.
 
-    A rater who read them in a policy would rate the bulletin, and could tell the cell.
+    A rater who read one of them in a policy would rate the bulletin, and could tell the
+    cell.
     """
     domains = {}
     for run in runs:
@@ -162,7 +163,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def rows_of_words(words: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return every QUOTE words in a row, in order."""
+    """Return every sequence of QUOTE words, in order."""
     starts = range(len(words) - QUOTE + 1)
     return [tuple(words[at : at + QUOTE]) for at in starts]
 

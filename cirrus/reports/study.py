@@ -389,7 +389,8 @@ def _wires(out: Mapping[str, Any]) -> doc.Table:
 
 
 def _answers(out: Mapping[str, Any]) -> doc.Table:
-    """How the decisions of main runs ended, by run."""
+    """Return the table of how decisions ended in each main run: read, refused, cut
+    off, other."""
     rows, several = [], len(out["design"]["seeds"]) > 1
     for run in out["runs"]:
         if run["role"] != "main":

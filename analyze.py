@@ -25,7 +25,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -375,10 +375,11 @@ def elsewhere(folder: verify.Folder) -> verify.Content | None:
         return None
     runs = runs_named(folder.path)
     verify.check_named(folder, runs, OF_RUNS)
+    made: Mapping[str, bytes]
     if len(runs) > 1:
         _, made = together(runs)
     else:
-        made, _ = verify.derive_again(*runs, INSTRUMENTS)
+        made, _ = verify.derive_again(runs[0], INSTRUMENTS)
     manifests = map(read_manifest, runs)
     simulated = any(map(is_simulated, manifests))
     return verify.Content(
@@ -508,7 +509,7 @@ def joined(whole: Row, run: Row) -> Row:
 def cells(path: Path, made: Row, where: Path) -> list[doc.Line]:
     """A row as cells of the table. The name links to the report, or to the manifest where there is
     none."""
-    state = [doc.Tag(made.state, TAGS[made.state])]
+    state: list[doc.Piece] = [doc.Tag(made.state, TAGS[made.state])]
     if made.simulated:
         state.append(doc.Tag("SIMULATED", "stamp"))
     name, files = os.path.relpath(path, where), ("report.html", MANIFEST, PLAN_FILE)
@@ -555,7 +556,7 @@ def indexed(folder: verify.Folder) -> verify.Content | None:
 
 # --- verified ----------------------------------------------------------------------------------
 
-READERS = [
+READERS: list[verify.Reader] = [
     OF_RUNS,
     plans.plan,
     plans.registered,

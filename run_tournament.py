@@ -387,7 +387,7 @@ def seeds_given(args) -> list[int] | None:
         texts = [str(args.seed)]
     if texts is None:
         return None
-    seeds: list[int | str] = []
+    seeds: list[Any] = []
     for text in texts:
         # `check` refuses what is no number.
         seeds.append(int(text) if re.fullmatch("[0-9]{1,18}", text) else text)

@@ -7,6 +7,7 @@ unpacked (`content_sha256`).
 import errno
 import gzip
 import hashlib
+import io
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from glob import escape
 from itertools import takewhile
 from operator import eq
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 SIGNIFICANT_DIGITS = 12
 # RFC 1952: deflate, no flags, mtime 0, strongest compression, unknown system.
@@ -124,7 +125,7 @@ def at_most(size: int, file: BinaryIO) -> bytes:
 def unpacked(path: Path) -> BinaryIO:
     """The content of anybody's file to read bit by bit, unpacked where the name ends in .gz."""
     if str(path).endswith(".gz"):
-        return gzip.open(path, "rb")
+        return cast(BinaryIO, gzip.open(path, "rb"))
     return open(path, "rb")
 
 
@@ -161,7 +162,7 @@ def _fault_in_member(path: Path) -> str:
 def content_sha256(path: Path) -> str:
     """SHA-256 of what the file says, not of how it is packed."""
     with unpacked(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.file_digest(cast(io.BytesIO, file), "sha256").hexdigest()
 
 
 def sha256_in(folder: Path, name: str) -> str:

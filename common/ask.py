@@ -130,7 +130,7 @@ class Asker:
         self.skipped: set[tuple[str, str]] = set()  # (run, model) with calls not made
         self.adapted: dict[tuple[str, str, str], Adapted] = {}  # by run, model, stage
         self._warmups: dict[tuple[str, str, str], list[Warmup]] = {}
-        self._warm: dict[tuple[str, str, str], asyncio.Task] = {}
+        self._warm: dict[tuple[str, str, str], asyncio.Task[None]] = {}
         self._ids: set[str] = set()
         for warmup in warmups:
             self._warmups.setdefault(self._key(warmup.request), []).append(warmup)
@@ -173,7 +173,7 @@ class Asker:
                 asyncio.get_running_loop().remove_signal_handler(number)
                 signal.signal(number, handler)
 
-    async def _until_done(self, work: Sequence[asyncio.Future]) -> None:
+    async def _until_done(self, work: Sequence[asyncio.Future[Any]]) -> None:
         """Wait for all, but after an interruption not longer than the drain takes. A fault of
         ours ends the session at once."""
         waiting = set(work)
@@ -203,8 +203,8 @@ class Asker:
             names += ["SIGTERM", "SIGHUP"]
         loop = asyncio.get_running_loop()
         for name in names:
-            number = getattr(signal, name, None)
-            with suppress(NotImplementedError, ValueError, TypeError):  # no Unix
+            with suppress(NotImplementedError, ValueError, AttributeError):  # no Unix
+                number = getattr(signal, name)
                 handler = signal.getsignal(number)
                 loop.add_signal_handler(number, self.interrupt)
                 before[number] = handler
@@ -228,8 +228,14 @@ class Asker:
             if request.id in self._ids:
                 raise ValueError(f"the id {request.id!r} is used twice")
             self._ids.add(request.id)
-        replies = {request.id: self._earlier(request) for request in requests}
-        left = [request for request in requests if replies[request.id] is None]
+        replies: dict[str, Reply] = {}
+        left = []
+        for request in requests:
+            earlier = self._earlier(request)
+            if earlier is None:
+                left.append(request)
+            else:
+                replies[request.id] = earlier
         if left and self.provider.answers_later:
             await self._prepare(left)
             group = Group(left)
@@ -296,7 +302,7 @@ class Asker:
             await asyncio.sleep(pause)
         return self._not_run(request)
 
-    async def _attempt(self, request: Request) -> tuple[dict, Exchange]:
+    async def _attempt(self, request: Request) -> tuple[dict[str, Any], Exchange]:
         """(the body that was sent, what came of it)."""
         adapted = self.how(request)
         body = self.provider.body(request, adapted)
@@ -428,7 +434,11 @@ class Asker:
         )
 
     def _taught(
-        self, request: Request, body: Mapping, exchange: Exchange, reading: Reading
+        self,
+        request: Request,
+        body: Mapping[str, Any],
+        exchange: Exchange,
+        reading: Reading,
     ) -> bool:
         """Whether the warm-up call has to be made again in another way, which is learned."""
         known = self.provider.model(request.model)

@@ -15,7 +15,7 @@ from contextlib import nullcontext, redirect_stdout, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
 from common import (
@@ -71,7 +71,9 @@ class Help(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """Wrong usage is a UsageError: one line, and told under --json as everything else."""
 
-    def parse_args(self, args=None, namespace=None):
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> Any:
         for text in args or ():
             if re.fullmatch(
                 r"--[\w-]+=--", text
@@ -79,7 +81,7 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"{text[:-3]}: '--' is no value")
         return super().parse_args(args, namespace)
 
-    def error(self, message: str):
+    def error(self, message: str) -> NoReturn:
         known = [flag for flag in self._option_string_actions if flag.startswith("--")]
         unknown = re.search(r"unrecognized arguments: .*?(--[^\s=]+)", message)
         near = near_to(unknown[1], known) if unknown else ""
@@ -529,9 +531,13 @@ class Progress:
             return
         self.next = now + (LIVE_EVERY_S if self.live else LINE_EVERY_S)
         made = done - earlier
-        eta = round((now - self.started) / made * (total - done)) if made else None
+        eta = None
+        if made:
+            eta = round((now - self.started) / made * (total - done))
         if self.live:
-            left = [f"ETA {timedelta(seconds=eta)}"] if made and done < total else []
+            left = []
+            if eta is not None and done < total:
+                left.append(f"ETA {timedelta(seconds=eta)}")
             line = "  ".join([self.name, f"{done:,}/{total:,}", *left, *words])
             width = shutil.get_terminal_size().columns - 1
             sys.stderr.write(f"\r{line[:width]}\x1b[K" + "\n" * last)

@@ -16,7 +16,13 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
@@ -66,10 +72,11 @@ def mapped(
 
 
 def _collected(
-    pool: Executor, work: Callable, jobs: Sequence[Any], most: int
-) -> Iterator:
+    pool: Executor, work: Callable[..., Any], jobs: Sequence[Any], most: int
+) -> Iterator[tuple[int, Any]]:
     """Jobs are handed out as others end, `most` at a time: a stop finds none that was not begun."""
-    left, running = enumerate(jobs), {}
+    left = enumerate(jobs)
+    running: dict[Future[Any], int] = {}
     while True:
         running |= {
             pool.submit(work, job): at for at, job in islice(left, most - len(running))
@@ -98,11 +105,13 @@ def _follow_parent() -> None:
 
 
 def _exit_with_parent() -> None:
-    connection.wait([parent_process().sentinel])
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
     os._exit(1)
 
 
-def _interruptible(work: Callable, job: Any) -> Any:
+def _interruptible(work: Callable[..., Any], job: Any) -> Any:
     """A terminal's Ctrl-C reaches every process: it ends work, not a worker's waiting for it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -126,14 +126,16 @@ class Setup(NamedTuple):
             return check_run_id(self.args.run_id)
         own_prompts = {"prompts": self.args.prompts} if self.args.prompts else {}
         usual = {key: self.usual[key] for key in design if key in self.usual}
-        config = usual | {"models": self.usual["respondents"]} | named
+        config = {**usual, "models": self.usual["respondents"], **named}
         bare = {"config": config, "prompts": {}, "provider": "simulated"}
-        settings = self.identity(design | own_prompts, {})
+        settings = self.identity({**design, **own_prompts}, {})
         if settings == bare:
             return stem
         return f"{stem}-{sha256(canonical_json(settings))[:6]}"
 
-    def identity(self, design: Mapping, prompts: Mapping[str, str]) -> dict[str, Any]:
+    def identity(
+        self, design: Mapping[str, Any], prompts: Mapping[str, str]
+    ) -> dict[str, Any]:
         """What makes two runs the same study; limits, prices and concurrency do not."""
         out = {"config": dict(design), "prompts": dict(prompts)}
         own = file_hashes(self.models)
@@ -152,7 +154,9 @@ class Setup(NamedTuple):
         hashes = {path: sha256(text) for path, text in texts.items()}
         return Origin(folder, self.identity(design, hashes), texts)
 
-    def settings(self, name: str, seed: int, respondents: Mapping) -> Settings:
+    def settings(
+        self, name: str, seed: int, respondents: Mapping[str, Any]
+    ) -> Settings:
         """How a session asks."""
         config = self.config
         return Settings(
@@ -203,7 +207,7 @@ class Plan(NamedTuple):
     name: str
     origin: Origin
     instrument: Instrument
-    respondents: Mapping[str, Callable]
+    respondents: Mapping[str, Callable[..., Any]]
     preview: Callable[[], tuple[Mapping[str, Any], Iterable[str]]]
 
 

@@ -9,7 +9,7 @@ for, and a breaker for each model. All state of a session's calls is here; one l
 import asyncio
 import itertools
 import math
-from collections import Counter, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -303,7 +303,7 @@ class Ticket:
 
     request: Request
     group: Group
-    future: asyncio.Future
+    future: asyncio.Future[bool]
 
     @property
     def together(self) -> list[Request]:
@@ -335,7 +335,9 @@ class Gate:
     turns: dict[Any, int] = field(default_factory=dict)  # of runs and of kinds
     count: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     held: dict[str, float] = field(default_factory=dict)  # model, "" all: until when
-    waited: Counter[str] = field(default_factory=Counter)  # seconds in a row, likewise
+    waited: defaultdict[str, float] = field(
+        default_factory=lambda: defaultdict(float)
+    )  # seconds in a row, likewise
     at_once: int | None = None  # calls that the account can bear
     called: bool = False  # whether a release is on its way
     short: Ticket | None = None  # the last one that the limit turned away
@@ -359,7 +361,7 @@ class Gate:
 
     async def enter(self, request: Request, group: Group) -> bool:
         """Wait until the call may go; False where it never will."""
-        future = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         ticket = Ticket(request, group, future)
         key = wire.run_of(request.id), request.stage, request.model
         queue = self.queues.setdefault(key, deque())

@@ -11,12 +11,12 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from common import Incomplete, UsageError, shape, wire
 from common.artifacts import (
@@ -41,6 +41,7 @@ from common.wire import (
     Request,
 )
 
+T = TypeVar("T")
 JOURNALS = ("journal.jsonl", "journal.jsonl.gz")  # while calls are left; afterwards
 CHUNK = 1 << 20  # bytes that are packed at a time
 ADVICE = "restore it from a copy, or use another --run-id"
@@ -140,7 +141,7 @@ def _written(line: Mapping[str, Any]) -> bytes:
 def _entry(line: bytes) -> dict[str, Any] | None:
     """The entry of a line, None where the line is not as it would be written."""
     try:
-        entry = parsed(line)
+        entry: dict[str, Any] = parsed(line)
         if b"\\ud" in line.lower():  # half of a character can't be written again
             json.dumps(entry, ensure_ascii=False).encode()
         same = _written(entry) == line.rstrip(b"\n")
@@ -240,7 +241,11 @@ class Read(NamedTuple):
 
 
 def taught(
-    adapted: Adapted, exchange: Exchange, reading: Reading, sent: Mapping, model: Model
+    adapted: Adapted,
+    exchange: Exchange,
+    reading: Reading,
+    sent: Mapping[str, Any],
+    model: Model,
 ) -> Adapted | None:
     """What an attempt at a warm-up call teaches, where it has to be repeated for that: without
     the parameter that was refused, or with more room. None where it stands as it is."""
@@ -327,7 +332,9 @@ class Answers:
             faults = self._faults(entry, reading)
             self.wrong += [f"{name}: {fault}" for fault in faults]
 
-    def _learn(self, entry: dict, exchange: Exchange, reading: Reading) -> None:
+    def _learn(
+        self, entry: dict[str, Any], exchange: Exchange, reading: Reading
+    ) -> None:
         """Follow what the warm-up taught, as it was followed live."""
         sent = entry["request"]
         model = self._model(sent["model"])
@@ -344,7 +351,7 @@ class Answers:
             return Model()
         return self.known.models[name]
 
-    def _faults(self, entry: dict, reading: Reading) -> Iterator[str]:
+    def _faults(self, entry: dict[str, Any], reading: Reading) -> Iterator[str]:
         """What a line says otherwise than the raw response in it, and than the lines before."""
         reply, outcome = reading.reply, entry["outcome"]
         number, question = self.tries[entry["id"]], entry["request_sha256"]
@@ -352,7 +359,7 @@ class Answers:
             yield f"attempt {entry['attempt']}, and it is number {number}"
         if self.questions.setdefault(entry["id"], question) != question:
             yield "another question than its first attempt asked"
-        possible = (None, "provider_error")
+        possible: tuple[str | None, ...] = (None, "provider_error")
         if reading.kind == "final":
             possible = (reply.outcome,)
             if entry["stage"] == wire.WARMUP:
@@ -368,7 +375,7 @@ class Answers:
         if cost is not None and not _same(entry["charged_usd"], cost):
             yield f"charged_usd {entry['charged_usd']}, and the response cost {cost}"
 
-    def _keep(self, entry: dict, reading: Reading) -> None:
+    def _keep(self, entry: dict[str, Any], reading: Reading) -> None:
         before = self.read.get(entry["id"])
         if before is not None and before.for_good:
             raise UsageError(
@@ -477,7 +484,7 @@ class Journal:
     """The open journal of one run. Only the thread that drives the calls may use it."""
 
     def __init__(
-        self, folder: Path, identity: dict, known: Known | None = None
+        self, folder: Path, identity: dict[str, Any], known: Known | None = None
     ) -> None:
         self.path = Path(folder) / JOURNALS[0]
         self.packed = Path(folder) / JOURNALS[1]
@@ -487,6 +494,7 @@ class Journal:
                 raise UsageError(f"{self.packed}: empty; {ADVICE}")
             self._guard(write_atomic, self.path, data)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+        self._closed = False
         self.fd = self._guard(os.open, self.path, flags, 0o644)
         self.past = Answers(self.path, identity, known)
         self.size, self.prev = self.past.size, self.past.head_sha256
@@ -495,7 +503,8 @@ class Journal:
             self._guard(os.write, self.fd, b"\n")
         else:
             os.ftruncate(self.fd, self.size)  # a torn line goes
-        self._syncer, self._sync = ThreadPoolExecutor(1, "journal-sync"), Future()
+        self._syncer = ThreadPoolExecutor(1, "journal-sync")
+        self._sync: Future[None] = Future()
         self._sync.set_result(None)
 
     def answer(self, request: Request) -> Reply | None:
@@ -545,9 +554,8 @@ class Journal:
         self._check_same()
         try:
             done = os.write(self.fd, data)
-            if done < len(
-                data
-            ):  # what fits is written first; the error comes with the rest
+            # What fits is written first; the error comes with the rest.
+            if done < len(data):
                 os.write(self.fd, data[done:])
         except OSError as error:
             with suppress(OSError):
@@ -567,27 +575,27 @@ class Journal:
                 f"{self.path}: shortened or replaced while the run was writing it; {ADVICE}"
             )
 
-    def _guard(self, action, *args):
+    def _guard(self, action: Callable[..., T], *args: Any) -> T:
         try:
             return action(*args)
         except OSError as error:
             raise _full(self.path, error) from None
 
-    def _sync_after(self, before: Future) -> None:
+    def _sync_after(self, before: Future[None]) -> None:
         before.result()
         self._guard(os.fsync, self.fd)
 
     def close(self) -> None:
         """Sync and close. Safe to call twice."""
-        if self.fd is None:
+        if self._closed:
             return
+        self._closed = True
         self._syncer.shutdown()
-        fd, self.fd = self.fd, None
         try:
             self._sync.result()
-            self._guard(os.fsync, fd)
+            self._guard(os.fsync, self.fd)
         finally:
-            os.close(fd)
+            os.close(self.fd)
 
     def pack(self) -> None:
         """After `close`: journal.jsonl → journal.jsonl.gz, then the plain one goes."""

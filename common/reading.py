@@ -12,10 +12,12 @@ from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime  # slow to load, and rarely asked
 from sys import intern
-from typing import Any
+from typing import Any, TypeVar
 
 from common.wire import MOST_USD, Exchange, Model, Reading, Reply
 
+T = TypeVar("T")
+N = TypeVar("N", float, None)
 MANY = 10**12  # no count of tokens
 LONGEST_WAIT_S = 366 * 86_400.0  # what is longer is cut to it
 # The words and statuses in which upstreams dress a refusal as an error.
@@ -136,7 +138,7 @@ def _value(text: str) -> Any:
         )
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict:
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object. A usage that stands twice is none: nobody knows which holds. Of a cost that stands
     twice the greatest holds: what is charged is never less than what the server may have billed."""
     value = dict(pairs)
@@ -159,7 +161,7 @@ def _at(value: Any, *path: str) -> Any:
     return value
 
 
-def _get(kind: type, value: Any, *path: str) -> Any:
+def _get(kind: type[T], value: Any, *path: str) -> T:
     """What stands there and is of the kind, else an empty one."""
     found = _at(value, *path)
     return found if isinstance(found, kind) else kind()
@@ -242,13 +244,13 @@ def _excerpt(text: str) -> str:
     return " ".join(text[:80].split())
 
 
-def _answer(choice: dict, data: dict) -> Reply:
+def _answer(choice: dict[str, Any], data: dict[str, Any]) -> Reply:
     message = _get(dict, choice, "message")
     text = _content(message) or _text(message, "refusal")
     finish = _label(choice, "finish_reason")
     outcome = "ok" if text.strip() else "empty"
     reply = _charged(data)._replace(
-        outcome=OUTCOMES.get(finish, outcome),
+        outcome=OUTCOMES.get(finish or "", outcome),
         text=text,
         finish_reason=finish,
         reasoning=_thoughts(message),
@@ -270,21 +272,21 @@ TEXTS = (None, "text")
 THOUGHTS = ("thinking", "reasoning")
 
 
-def _parts(message: dict, types: tuple) -> list:
+def _parts(message: dict[str, Any], types: tuple[str | None, ...]) -> list[Any]:
     """The parts of a content that are of one of these types."""
-    parts = _get(list, message, "content")
+    parts: list[Any] = _get(list, message, "content")
     return [part for part in parts if _at(part, "type") in types]
 
 
-def _joined(parts: list) -> str:
+def _joined(parts: list[Any]) -> str:
     return "".join(_text(part, "text") for part in parts)
 
 
-def _content(message: dict) -> str:
+def _content(message: dict[str, Any]) -> str:
     return _text(message, "content") or _joined(_parts(message, TEXTS))
 
 
-def _thoughts(message: dict) -> str:
+def _thoughts(message: dict[str, Any]) -> str:
     """The text of the reasoning, under the names and in the parts that servers give it in."""
     whole = _text(message, "reasoning") or _text(message, "reasoning_content")
     details = _get(list, message, "reasoning_details")
@@ -317,16 +319,16 @@ def _charged(data: Any) -> Reply:
     )
 
 
-def _usage(data: Any) -> dict:
+def _usage(data: Any) -> dict[str, Any]:
     error = _at(data, "error")
     for place in (data, error, _at(error, "metadata")):
-        usage = _get(dict, place, "usage")
+        usage: dict[str, Any] = _get(dict, place, "usage")
         if usage:
             return usage
     return {}
 
 
-def _cost(usage: dict) -> float | None:
+def _cost(usage: dict[str, Any]) -> float | None:
     """Dollars of an answer: what OpenRouter takes, and what an upstream bills to an own key."""
     cost, own_key = _dollars(usage, "cost"), usage.get("is_byok")
     bill = _dollars(usage, "cost_details", "upstream_inference_cost")
@@ -368,18 +370,18 @@ def _read_error(place: Any, data: Any, exchange: Exchange, now: float) -> Readin
     return Reading(kind, reply, wait, limit=limit, error_type=name or str(status))
 
 
-def _error_in(place: Any, exchange: Exchange) -> dict:
+def _error_in(place: Any, exchange: Exchange) -> dict[str, Any]:
     """The error in a body or a choice; servers that are no OpenRouter say it as a text, some of
     them at top level."""
     error = _get(dict, place, "error")
     texts = [_text(place, name) for name in ("error", "message", "detail")]
     otherwise = "upstream error"
-    if exchange.status >= 300:
+    if (exchange.status or 0) >= 300:
         otherwise = _excerpt(exchange.body)
     return error or {"message": next(filter(None, texts), otherwise)}
 
 
-def _error_type(error: dict, data: Any) -> str:
+def _error_type(error: dict[str, Any], data: Any) -> str:
     """The name that decides: the first known one, else what stands where the type belongs."""
     places = error.get("metadata"), error, data
     names = [_text(place, "error_type")[:60] for place in places]
@@ -389,16 +391,18 @@ def _error_type(error: dict, data: Any) -> str:
     return next(filter(None, names), "")
 
 
-def _status_of(error: dict, exchange: Exchange, name: str) -> int:
+def _status_of(error: dict[str, Any], exchange: Exchange, name: str) -> int:
     """The status that counts: newer bodies say it, older ones put it in `code`."""
     told = _number(error, "http_status"), _number(error, "code")
     for status in (*told, STATUS_OF_TYPE.get(name)):
         if status and 400 <= status < 600:
             return int(status)
-    return exchange.status if exchange.status >= 300 else 502
+    if exchange.status is not None and exchange.status >= 300:
+        return exchange.status
+    return 502
 
 
-def _words(error: dict) -> str:
+def _words(error: dict[str, Any]) -> str:
     """The server's message, with the upstream's own where it passes one on."""
     words = [_text(error, "message")[:300].strip()]
     for name in ("raw", "remedy_hint", "resets_at"):
@@ -406,7 +410,7 @@ def _words(error: dict) -> str:
     return " · ".join(filter(None, words))[:500]
 
 
-def _limit(error: dict, status: int, words: str) -> str:
+def _limit(error: dict[str, Any], status: int, words: str) -> str:
     """Which limit was met: "in_flight", "daily", or "" where it is another or none."""
     source = _text(error, "metadata", "limit_source")
     reason = _text(error, "metadata", "reason")
@@ -418,7 +422,7 @@ def _limit(error: dict, status: int, words: str) -> str:
     return ""
 
 
-def _meaning(error: dict, name: str, status: int, words: str) -> str:
+def _meaning(error: dict[str, Any], name: str, status: int, words: str) -> str:
     """What an error means, as in `ERROR_TYPES`: its type decides before its code."""
     known = ERROR_TYPES.get(name)
     vague = known is None or name in VAGUE
@@ -431,7 +435,7 @@ def _meaning(error: dict, name: str, status: int, words: str) -> str:
     return known or STATUSES.get(status, by_status)
 
 
-def _is_filtered(error: dict, status: int, words: str) -> bool:
+def _is_filtered(error: dict[str, Any], status: int, words: str) -> bool:
     """Whether prompt or answer was held back for what it says."""
     metadata = _get(dict, error, "metadata")
     if status in (400, 403) and any(map(metadata.get, FLAGS)):
@@ -440,7 +444,7 @@ def _is_filtered(error: dict, status: int, words: str) -> bool:
     return status in FILTER_STATUS and CONTENT_FILTER.search(said) is not None
 
 
-def _wait(error: dict, exchange: Exchange, now: float) -> float | None:
+def _wait(error: dict[str, Any], exchange: Exchange, now: float) -> float | None:
     """Seconds that the server asks to wait; None where it does not say, or says none.
 
     Its dates count from its own: the clock of this machine may be wrong, or jump meanwhile.
@@ -466,7 +470,7 @@ def _wait(error: dict, exchange: Exchange, now: float) -> float | None:
 
 def _seconds(value: Any, now: float) -> float | None:
     """Seconds from now, of a number of them or a date."""
-    then = epoch(value)
+    then = epoch(value, None)
     return _number(value) if then is None else then - now
 
 
@@ -482,7 +486,7 @@ def _until(value: Any, now: float) -> float | None:
     return reset - now
 
 
-def epoch(value: Any, otherwise: float | None = None) -> float | None:
+def epoch(value: Any, otherwise: N) -> float | N:
     """Seconds since 1970 of a date as HTTP writes it; `otherwise` where it is none."""
     with suppress(AttributeError, TypeError, ValueError, OverflowError):
         then = parsedate_to_datetime(value)
@@ -525,7 +529,7 @@ def refused_parameter(exchange: Exchange, sent: Mapping[str, Any]) -> str | None
     refuses several; None where it names none, or only says that a limit is too large."""
     if exchange.status not in (400, 422):
         return None
-    told = []  # every object in the body, the innermost first
+    told: list[dict[str, Any]] = []  # every object in the body, the innermost first
     with suppress(ValueError, RecursionError):
         json.loads(exchange.body, object_hook=told.append)
     for error in told:
@@ -535,7 +539,7 @@ def refused_parameter(exchange: Exchange, sent: Mapping[str, Any]) -> str | None
     return None
 
 
-def _refused_by(error: dict, sent: Mapping[str, Any]) -> str | None:
+def _refused_by(error: dict[str, Any], sent: Mapping[str, Any]) -> str | None:
     """What an object in the body refuses: what stands at its `param` or `loc`, else the first name
     in a sentence that refuses something."""
     texts = [_text(error, key) for key in ("message", "msg", "error", "detail", "raw")]
@@ -574,7 +578,7 @@ def read_catalogue(text: str) -> dict[str, Model]:
     return models
 
 
-def read_model(entry: dict) -> Model:
+def read_model(entry: dict[str, Any]) -> Model:
     """One entry of GET /models, or one endpoint of a model."""
     listed = _at(entry, "supported_parameters")
     parameters = _labels(listed) if isinstance(listed, list) else None
@@ -607,7 +611,7 @@ def read_model(entry: dict) -> Model:
     )
 
 
-def _price(prices: dict, name: str) -> float | None:
+def _price(prices: dict[str, Any], name: str) -> float | None:
     """The dearest that may apply: prices can depend on hour and length."""
     dearest = _dollars(prices, name)
     for table in _get(list, prices, "overrides"):

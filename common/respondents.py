@@ -58,7 +58,7 @@ def defined_in(path: str) -> dict[str, Any]:
         raise UsageError(f"{path}: {type(error).__name__}: {error}") from None
 
 
-def checked(name: str, function: Callable) -> Respond:
+def checked(name: str, function: Callable[..., Any]) -> Respond:
     """The function, with a UsageError for whatever it does wrong."""
 
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:

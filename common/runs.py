@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 try:
     import fcntl
 except ImportError:  # no Unix: the lock is a file
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 from common import VERSION, Incomplete, Stop, UsageError, shape
 from common.artifacts import (
@@ -77,7 +77,9 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
     return out
 
 
-def changes(before: Mapping, after: Mapping) -> list[tuple[str, str, str]]:
+def changes(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[tuple[str, str, str]]:
     """(key, old value, new value) of each leaf that differs."""
     old, new = flat(before), flat(after)
     found = []
@@ -132,7 +134,7 @@ def known_of(identity: Mapping[str, Any], unproven: Mapping[str, Any]) -> Known:
 
 def _model(known: Mapping[str, Any]) -> Model:
     """A model as a manifest has written it down, of version 0.1 too."""
-    fields = {}
+    fields: dict[str, Any] = {}
     for name in known.keys() & set(Model._fields):
         value = known[name]
         fields[name] = tuple(value) if isinstance(value, list) else value
@@ -148,7 +150,7 @@ class RunFolder:
         self.manifest_path = self.path / "manifest.json"
         self.instrument = instrument
         self.identity = json.loads(json.dumps(origin.identity))
-        self.journal: Journal | None = None
+        self._journal: Journal | None = None
 
     def __enter__(self) -> "RunFolder":
         try:
@@ -226,7 +228,7 @@ class RunFolder:
         known = None
         if before.get("provider") is not None:
             known = known_of(self.identity, before)
-        self.journal = Journal(self.path, self.identity, known)
+        self._journal = Journal(self.path, self.identity, known)
         sessions = before.get("sessions", [])
         if sessions and sessions[-1]["ended"] is None:
             sessions[-1] |= self._killed(sessions[-1]["started"])
@@ -256,6 +258,16 @@ class RunFolder:
             "unproven": self.unproven,
         }
         self._write_manifest()
+
+    @property
+    def begun(self) -> bool:
+        return self._journal is not None
+
+    @property
+    def journal(self) -> Journal:
+        """Open from `begin` on."""
+        assert self._journal is not None
+        return self._journal
 
     def _killed(self, started: str) -> dict[str, Any]:
         """How a session ended that could not say so: with the journal's last line."""
@@ -305,15 +317,15 @@ class RunFolder:
                 "give the same command: the journal is complete"
             ) from None
 
-    def __exit__(self, kind, error, trace) -> None:
-        if self.journal is not None:
+    def __exit__(self, *_: object) -> None:
+        if self.begun:
             with suppress(Stop):
                 self.journal.close()
         self._leave()
 
     def _leave(self) -> None:
         """Drop the lock; take back a folder in which nothing was ever asked."""
-        used = self.journal is not None and self.journal.size > 0
+        used = self.begun and self.journal.size > 0
         if self._made and not used:
             for name in ("manifest.json", JOURNALS[0], PROMPTS):
                 with suppress(OSError):
@@ -332,7 +344,7 @@ def stored_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
     """{path: text} of the prompts that a run was made with; UsageError where they are not
     those that its identity has `recorded`, by hash."""
     path = folder / PROMPTS
-    texts = shape.read(path, map_of(TEXT, "file"), RESTORE)
+    texts: dict[str, str] = shape.read(path, map_of(TEXT, "file"), RESTORE)
     differ = changes(recorded, {name: sha256(text) for name, text in texts.items()})
     if differ:
         first, *_ = differ[0]
@@ -482,4 +494,6 @@ MANIFEST = shape.Kind(_manifest_fault)
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """manifest.json of a run; UsageError where it is none."""
-    return shape.read(Path(folder) / "manifest.json", MANIFEST, RESTORE)
+    path = Path(folder) / "manifest.json"
+    manifest: dict[str, Any] = shape.read(path, MANIFEST, RESTORE)
+    return manifest

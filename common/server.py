@@ -141,7 +141,7 @@ def _forms(key: str) -> list[str]:
     return forms
 
 
-def _meaning(escape: re.Match) -> str:
+def _meaning(escape: re.Match[str]) -> str:
     short, byte, percent, entity = escape.groups()
     if entity:
         return html.unescape(f"&{entity}")
@@ -164,7 +164,7 @@ def _unescaped(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
 
 def _unescaped_once(
     text: str, starts: Sequence[int], ends: Sequence[int]
-) -> tuple[str, array, array]:
+) -> tuple[str, "array[int]", "array[int]"]:
     parts: list[str] = []
     new_starts, new_ends = array("L"), array("L")
     at = 0
@@ -261,7 +261,7 @@ class Server:
             return known
         return known._replace(prompt=0.0, completion=0.0, price_from="loopback")
 
-    def body(self, request: Request, adapted: Adapted = wire.PLAIN) -> dict:
+    def body(self, request: Request, adapted: Adapted = wire.PLAIN) -> dict[str, Any]:
         """The JSON body that is sent for `request`."""
         model = self.model(request.model)
         return wire.body(request, model, self.dialect, adapted, self.upstream)
@@ -272,11 +272,11 @@ class Server:
         seconds: float,
         method: str = "POST",
         path: str = "/chat/completions",
-    ) -> asyncio.Future:
+    ) -> asyncio.Future[Exchange]:
         """The future Exchange of one attempt, of so long at most, in a thread of its own, which
         may outlive the wait. The Exchange says what went wrong; a fault of ours is raised."""
         loop = asyncio.get_running_loop()
-        future = loop.create_future()
+        future: asyncio.Future[Exchange] = loop.create_future()
 
         def land(exchange: Exchange | BaseException) -> None:
             if future.done():
@@ -288,7 +288,9 @@ class Server:
 
         def call() -> None:
             try:
-                exchange = self._exchange(method, path, seconds, body)
+                exchange: Exchange | BaseException = self._exchange(
+                    method, path, seconds, body
+                )
             except BaseException as fault:  # of ours: must reach who waits
                 exchange = fault
             with suppress(RuntimeError):  # the loop is closed
@@ -530,7 +532,7 @@ def facts(name: str, model: Model, effort: str | None) -> str:
         parts.append(f"context {model.context:,}")
     if model.price_from == "loopback":
         parts.append("of this machine, without a price: costs nothing")
-    elif model.priced:
+    elif model.prompt is not None and model.completion is not None:
         dollars = f"${model.prompt * 1e6:g} and ${model.completion * 1e6:g}"
         parts.append(f"{dollars} a million tokens ({model.price_from})")
     parts.append(effort_fact(model, effort))

@@ -122,7 +122,7 @@ class Simulated:
     def model(self, name: str) -> Model:
         return FREE
 
-    def body(self, request: Request, adapted: Adapted = PLAIN) -> dict:
+    def body(self, request: Request, adapted: Adapted = PLAIN) -> dict[str, Any]:
         return wire.body(request, FREE, self.dialect)
 
     def complete(self, request: Request) -> Exchange:
@@ -162,8 +162,10 @@ class Settings(NamedTuple):
     seed: int
     limits: dict[str, int]  # calls at once, by stage
     limit_usd: float
-    prices: Mapping[str, Mapping]  # dollars a million tokens, where no server tells
-    assumed_price: Mapping
+    prices: Mapping[
+        str, Mapping[str, Any]
+    ]  # dollars a million tokens, where no server tells
+    assumed_price: Mapping[str, Any]
     deadline_s: float
     respondents: Mapping[str, Respondent]
     effort: str | None = None
@@ -220,7 +222,7 @@ def conduct(
             stop = session.end(asker)
         ended = []
         for run, folder in pairs:
-            if folder.journal is None:
+            if not folder.begun:
                 ended.append(_already(folder))
             else:
                 ended.append(_finish(run, folder, stop))
@@ -528,7 +530,7 @@ def _commonest(statuses: Mapping[str, int]) -> str:
     """ "40 of 40 answers are empty"."""
     if not statuses:
         return "the models that are left were asked for none"
-    most = max(statuses, key=statuses.get)
+    most = max(statuses, key=lambda status: statuses[status])
     return f"{statuses[most]} of {sum(statuses.values())} answers are {most}"
 
 
@@ -635,9 +637,9 @@ def adapted_facts(answers: Answers) -> dict[str, dict[str, Any]]:
     return out
 
 
-def tallied(rows: Iterable[Mapping[str, Any]], *fields: str) -> dict:
+def tallied(rows: Iterable[Mapping[str, Any]], *fields: str) -> dict[str, Any]:
     """Nested counts: {model: {served: n}} for ("model", "served_model")."""
-    tree: dict = {}
+    tree: dict[str, Any] = {}
     for row in rows:
         *places, last = [str(row[field]) for field in fields]
         node = tree
@@ -647,10 +649,13 @@ def tallied(rows: Iterable[Mapping[str, Any]], *fields: str) -> dict:
     return _in_order(tree)
 
 
-def _in_order(tree: Any) -> Any:
-    if not isinstance(tree, dict):
-        return tree
-    return {key: _in_order(tree[key]) for key in sorted(tree)}
+def _in_order(tree: dict[str, Any]) -> dict[str, Any]:
+    ordered = {}
+    for key, value in sorted(tree.items()):
+        if isinstance(value, dict):
+            value = _in_order(value)
+        ordered[key] = value
+    return ordered
 
 
 def last_words(

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from common import UsageError
 from common.artifacts import (
@@ -43,6 +43,9 @@ class Fault(NamedTuple):
     advice: str = ""
 
 
+T = TypeVar("T")
+
+
 class Kind(NamedTuple):
     """`fault(value)` is the first fault, None where there is none."""
 
@@ -64,9 +67,11 @@ def is_number(value: Any) -> bool:
 
 
 def is_time(value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
     try:
         return datetime.fromisoformat(value).strftime(UTC) == value
-    except (ValueError, TypeError):
+    except ValueError:
         return False
 
 
@@ -123,9 +128,12 @@ def either(first: Kind, second: Kind) -> Kind:
     """Of two faults the one that lies deeper is told: it is nearer to what was meant."""
 
     def fault(value: Any) -> Fault | None:
-        faults = [first.fault(value), second.fault(value)]
-        if None in faults:
-            return None
+        faults = []
+        for kind in (first, second):
+            found = kind.fault(value)
+            if found is None:
+                return None
+            faults.append(found)
         for each in faults:
             if each.path or each.value is ABSENT:
                 return each
@@ -139,9 +147,11 @@ def list_of(
     kind: Kind, size: int | None = None, least: int = 0, once: bool = False
 ) -> Kind:
     """A list, of exactly `size` or at `least` so many entries, no two of them alike if `once`."""
-    says, sizes = "must be a list", range(least, MANY)
+    says = "must be a list"
+    sizes = range(least, MANY)
     if size:
-        says, sizes = f"{says} of {size} entries", [size]
+        says += f" of {size} entries"
+        sizes = range(size, size + 1)
     elif least == 1:
         says += " with at least one entry"
 
@@ -216,7 +226,7 @@ def _first(places: Iterable[tuple[str, Kind, Any]]) -> Fault | None:
 # --- saying it ---------------------------------------------------------------------------------
 
 
-def check(kind: Kind, value: Any, source: str, advice: str = "") -> Any:
+def check(kind: Kind, value: T, source: str, advice: str = "") -> T:
     """`value` where it is of the kind; UsageError names source, field, value and what to do."""
     fault = kind.fault(value)
     if fault is None:
@@ -273,7 +283,7 @@ def load(path: Path, kind: Kind) -> dict[str, Any]:
         check_file(Path(path))
         with Path(path).open("rb") as file:
             text = at_most(LARGEST, file)
-        value = strict(text.decode("utf-8-sig"))
+        value: dict[str, Any] = strict(text.decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give another file") from None
     except ValueError as error:
@@ -302,7 +312,7 @@ def _check_depth(value: Any, levels: int = DEEPEST) -> None:
             _check_depth(item, levels - 1)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict:
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = {}
     for key, item in pairs:
         if key in value:

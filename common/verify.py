@@ -209,8 +209,9 @@ def check_named(folder: Folder, runs: Iterable[Path], reader: Reader) -> None:
             raise UsageError(f"{named} is not here; restore it, or analyse again")
         if path in inside:
             continue
-        for problem in _judged(folder_at(path), [reader]).problems:
-            raise UsageError(f"{named} fails: {problem}")
+        verdict = _judged(folder_at(path), [reader])
+        if verdict is not None and verdict.problems:
+            raise UsageError(f"{named} fails: {verdict.problems[0]}")
 
 
 def _judged(folder: Folder, readers: Sequence[Reader]) -> Verdict | None:
@@ -222,7 +223,10 @@ def _judged(folder: Folder, readers: Sequence[Reader]) -> Verdict | None:
         return verdict._replace(state=NOT_DERIVED)
     contents, damage = _read(folder, readers)
     problems = list(damage)
-    made, given, notes, unproven = set(), set(), list(folder.notes), []
+    made: set[str] = set()
+    given: set[str] = set()
+    notes = list(folder.notes)
+    unproven: list[str] = []
     for content in reversed(contents):
         verdict = content.verdict
         made |= content.files.keys()
@@ -244,19 +248,23 @@ def _judged(folder: Folder, readers: Sequence[Reader]) -> Verdict | None:
 
 def _read(folder: Folder, readers: Sequence[Reader]) -> tuple[list[Content], list[str]]:
     """(what readers say that must lie here, why others can't say it)."""
-    contents, damage = [], [f"{name}: {why}" for name, why in folder.odd.items()]
+    contents: list[Content] = []
+    damage = [f"{name}: {why}" for name, why in folder.odd.items()]
     if damage:
         return contents, damage
     for reader in readers:
         try:
-            contents.append(reader(folder))
+            content = reader(folder)
         except UsageError as error:
             damage.append(str(error))
         except Exception as error:  # of anything: the next folder must get its verdict
             words = f"{type(error).__name__}: {error}"[:100]
             mark = next((mark for mark in MARKS if mark in folder.names), "")
             damage.append(f"{mark}: nothing follows from it ({words})")
-    return list(filter(None, contents)), damage
+        else:
+            if content is not None:
+                contents.append(content)
+    return contents, damage
 
 
 def _strays(names: Collection[str]) -> str:
@@ -344,7 +352,7 @@ def _run(folder: Folder, instruments: Instruments) -> Content:
     return Content(verdict, files, given)
 
 
-def _as_it_stands(folder: Folder, manifest: Mapping, why: str) -> Content:
+def _as_it_stands(folder: Folder, manifest: Mapping[str, Any], why: str) -> Content:
     """An older run: its journal holds together, and its files are those of its manifest."""
     identity, unproven = manifest["identity"], manifest["unproven"]
     known = known_of(identity, unproven)
@@ -383,7 +391,7 @@ def _said_sha256(path: Path) -> str:
 
 
 def read_run(
-    folder: Path, manifest: Mapping, instruments: Instruments
+    folder: Path, manifest: Mapping[str, Any], instruments: Instruments
 ) -> tuple[Run, Answers]:
     """The run that the manifest describes, and the journal's answers to it."""
     identity, unproven = manifest["identity"], manifest["unproven"]
@@ -401,7 +409,7 @@ def read_run(
 
 def derive_again(
     folder: Path, instruments: Instruments
-) -> tuple[Mapping[str, bytes], Mapping]:
+) -> tuple[Mapping[str, bytes], Mapping[str, Any]]:
     """Files and manifest of a run again, from its manifest and journal alone; UsageError where
     journal and design are not of one study."""
     manifest = read_manifest(folder)

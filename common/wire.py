@@ -183,13 +183,10 @@ class Model(NamedTuple):
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
         """Dollars of one call, None where a price is unknown."""
-        if not self.priced:
+        if self.prompt is None or self.completion is None:
             return None
-        return (
-            self.request
-            + self.prompt * prompt_tokens
-            + self.completion * completion_tokens
-        )
+        tokens = self.prompt * prompt_tokens + self.completion * completion_tokens
+        return self.request + tokens
 
     def takes(self, parameter: str) -> bool:
         """Whether to send `parameter`: yes where nothing is known."""
@@ -199,7 +196,7 @@ class Model(NamedTuple):
 FREE = Model(prompt=0.0, completion=0.0, price_from="simulated")
 
 
-def as_model(entry: Mapping) -> Model:
+def as_model(entry: Mapping[str, Any]) -> Model:
     """A price entry as a Model, dollars a million tokens → dollars a token."""
     return Model(
         prompt=entry["prompt"] / 1e6,
@@ -325,10 +322,11 @@ def _effort(level: str, dialect: str) -> dict[str, Any]:
 
 def cost_of(reply: Reply, model: Model) -> float | None:
     """Dollars of a reply: as the server says, else by its tokens, None where unknown."""
-    tokens = reply.prompt_tokens, reply.completion_tokens
-    if reply.cost_usd is not None or None in tokens:
+    if reply.cost_usd is not None:
         return reply.cost_usd
-    usd = model.cost(*tokens)
+    if reply.prompt_tokens is None or reply.completion_tokens is None:
+        return None
+    usd = model.cost(reply.prompt_tokens, reply.completion_tokens)
     return usd if usd is not None and usd < MOST_USD else None
 
 
@@ -339,8 +337,7 @@ def worst_case(
     cap. `fallback`: prices where the model's are unknown."""
     messages_sent = 2 + len(request.examples)
     prompt = len(request.texts.encode()) + TEMPLATE_TOKENS * messages_sent
-    price = model if model.priced else fallback
-    return price.cost(prompt, output_cap(request, model, adapted))
+    return _dollars(model, fallback, prompt, output_cap(request, model, adapted))
 
 
 def expected_cost(
@@ -349,5 +346,13 @@ def expected_cost(
     """Dollars this call probably costs: four bytes a token, the whole visible output, or what
     the warm-up answer took."""
     prompt = len(request.texts.encode()) / 4
-    price = model if model.priced else fallback
-    return price.cost(prompt, max(request.max_out, adapted.took))
+    return _dollars(model, fallback, prompt, max(request.max_out, adapted.took))
+
+
+def _dollars(model: Model, fallback: Model, prompt: float, completion: float) -> float:
+    """Of a call of so many tokens, at the model's prices, or at assumed ones."""
+    usd = model.cost(prompt, completion)
+    if usd is None:
+        usd = fallback.cost(prompt, completion)
+    assert usd is not None  # assumed prices are all numbers
+    return usd

@@ -142,8 +142,8 @@ system-packages:  ## a browser for the tests that look at reports (Debian, as ro
 lint: .venv/dev-ready  ## style, and how large and how plain the code is
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format -q --check . || { echo "not formatted: .venv/bin/ruff format ." >&2; exit 1; }
-	@.venv/bin/mypy -q --strict stats common
-	@.venv/bin/mypy -q *.py cirrus urrp show
+	@.venv/bin/mypy --no-error-summary --strict stats common
+	@.venv/bin/mypy --no-error-summary *.py cirrus urrp show
 	@$(or $(UV_PYTHON),$(PYTHON)) tests/lint.py $(HOLD)
 
 bench: .venv-bench/ready .venv-uv/ready  ## dist/benchmarks.md: every figure, peers in the same run (15 min)

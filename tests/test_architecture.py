@@ -5,7 +5,6 @@ The rules are read from the page's own table and held against every import, wher
 
 import re
 import sys
-import traceback
 from graphlib import CycleError, TopologicalSorter
 
 import lint
@@ -86,39 +85,3 @@ def test_no_module_imports_what_its_floor_may_not():
         "show",
         "stats",
     }
-
-
-def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
-    expected = re.findall(r"^(\S+\.py) {2,}(\w+) {2,}", PAGE, re.M)
-    stacks = []
-
-    def watch(frame, event, _):
-        if event == "call" and frame.f_code.co_qualname == "Server.send":
-            stacks.append(
-                [
-                    (entry.filename.removeprefix(f"{ROOT}/"), entry.name)
-                    for entry in traceback.extract_stack(frame)
-                ]
-            )
-
-    sys.setprofile(watch)
-    try:
-        done = cli(
-            "run_pilot.py",
-            "--base-url",
-            double.url,
-            "--models",
-            "double/a",
-            "--runs",
-            "2",
-            "--concurrency",
-            "1",
-            key="k-123456",
-        )
-    finally:
-        sys.setprofile(None)
-    ours = [[frame for frame in stack if frame[0] in modules()] for stack in stacks]
-    calls = [stack for stack in ours if ("common/ask.py", "_attempt") in stack]
-    paths = [[*stack[stack.index(expected[0]) :], expected[-1]] for stack in calls]
-    assert done.returncode == 0 and expected in paths and len(expected) <= 8
-    assert max(map(len, paths)) <= 9  # of a warm-up call, by `_warm_up`

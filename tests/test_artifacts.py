@@ -13,7 +13,6 @@ from common.artifacts import (
     gzip_bytes,
     jsonl,
     merkle_root,
-    parsed,
     read_bytes,
     read_jsonl,
     write_atomic,
@@ -85,11 +84,6 @@ def test_jsonl_reads_back_with_line_numbers_and_a_damaged_line_is_named(tmp_path
     assert [next(lines), next(lines)] == [(1, {"a": 1}), (3, 2)]
     with pytest.raises(ValueError, match=r"a\.jsonl line 4: not JSON"):
         next(lines)
-
-
-def test_a_line_that_is_longer_than_any_of_ours_is_refused():
-    with pytest.raises(ValueError, match=r"^longer than 268435456 bytes$"):
-        parsed(b" " * 2**28)
 
 
 @pytest.mark.parametrize(

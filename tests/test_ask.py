@@ -10,8 +10,6 @@ from functools import partial
 from itertools import count, pairwise
 
 import pytest
-from conftest import run_in
-from double import MODELS
 from provider import (
     DEADLINE_S,
     PRICE,
@@ -319,12 +317,6 @@ def test_behind_calls_that_no_longer_fit_no_cheaper_ones_are_begun(ask):
     assert order(run) == ["r/a"] and isinstance(run.ending.stop, OverBudget)
 
 
-def test_after_a_resume_what_is_left_is_projected_at_what_such_calls_did_cost(ask):
-    ask("abcd", usual=NINETY)
-    again = ask("abcdefgh", studies=[block(*"abcd")])
-    assert again.money.projection() == pytest.approx(8 * 0.9)
-
-
 # --- warm-ups ----------------------------------------------------------------------------------
 
 
@@ -446,31 +438,6 @@ def test_who_cannot_be_warmed_up_is_asked_nothing_else(ask, answer, kind, calls)
     run = start(ask, answer)
     assert run.aside == {"m": kind} and len(run.sent) == calls
     assert run.ending.outcomes == Counter(not_run=2) and run.ending.stop is None
-
-
-def test_a_model_that_was_set_aside_is_tried_again_by_the_same_command(
-    cli, double, tmp_path
-):
-    def start():
-        names = "double/a,double/new"
-        flags = ["--runs", 1, "--base-url", double.url, "--models", names, "--out", "o"]
-        done = cli("run_pilot.py", *flags)
-        assert done.returncode == 0, done.stderr
-        asked = Counter(call["model"] for call in double.ledger()["requests"])
-        manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_bytes())
-        return done, asked, manifest
-
-    double.script()
-    done, asked, manifest = start()
-    assert asked == {"double/a": 2 + 4} and manifest["state"] == "complete"
-    assert "not in the server's list" in manifest["set_aside"]["double/new"]
-    assert "set aside: double/new: not in the server's list" in done.stdout
-    double.script(models=MODELS | {"double/new": MODELS["double/a"]})
-    _, asked, manifest = start()
-    assert asked == {"double/new": 2 + 4} and manifest["set_aside"] == {}
-    double.script()
-    done, asked, _ = start()
-    assert asked == {} and "nothing to do" in done.stdout
 
 
 # --- whatever happens --------------------------------------------------------------------------

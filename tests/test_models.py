@@ -41,14 +41,6 @@ def env_file(monkeypatch, tmp_path):
     return (tmp_path / "house" / ".env").write_text
 
 
-@pytest.mark.parametrize("line", ["{}", "export {}", "  {} "])
-def test_a_dot_env_may_hold_the_address(cli, double, env_file, line):
-    env_file(line.format(f"OPENROUTER_BASE_URL={double.url}"))
-    run = cli("run_pilot.py", "--models", "double/a", "--runs", 1)
-    assert run.returncode == 0, run.stderr
-    assert {body["model"] for body in sent(double)} == {"double/a"}
-
-
 @pytest.mark.parametrize("name", ["OPENROUTER_BASE_ULR", "OPENROUTER_MODEL"])
 def test_another_name_in_a_dot_env_is_wrong_usage_in_a_line(
     cli, double, env_file, tmp_path, name

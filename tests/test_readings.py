@@ -146,14 +146,6 @@ def test_of_several_models_each_has_its_contrast(pilot):
         assert f"; {model} {points(contrast)}" in " ".join(done.stdout.split())
 
 
-def test_an_unfinished_study_has_no_contrast(pilot):
-    broken = {"fault": "500", "skip": 12}
-    done, folder = pilot([CLEAN], "--concurrency", 1, faults=[broken])
-    first = analysis(folder)["first_line"]
-    assert done.returncode == 3 and first["contrasts"] == {}
-    assert f"{said_of(first['read'], 48)[:-2]}." in done.stdout
-
-
 def test_a_tournament_says_it_of_its_first_encounters(live, double, tmp_path):
     double.script(says=[CLEAN, CHATTY])
     done = live(
@@ -225,17 +217,6 @@ def test_the_advice_goes_by_the_commonest_status(pilot, text, status, advice):
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_a_study_with_worked_examples_is_not_told_to_show_them(pilot):
-    done, _ = pilot([VAGUE], "--examples", 4)
-    assert "--examples" not in done.stdout and "--effort low" in done.stdout
-
-
-def test_an_answer_is_cut_at_200_characters(pilot):
-    done, _ = pilot(["We wait. " * 100])
-    shown = re.search("begins “(.*?)”", done.stdout, re.S)[1]
-    assert " ".join(shown.split()) == ("We wait. " * 100)[:200]
-
-
 def test_what_was_not_answered_is_asked_again(pilot):
     done, _ = pilot([CLEAN], "--concurrency", 1, faults=[{"fault": "500", "skip": 12}])
     first = " ".join(said_first(done).partition("INCOMPLETE")[0].split())
@@ -279,9 +260,3 @@ def test_where_nothing_can_be_read_there_is_no_plot(pilot, design):
     size = ("--runs", 6 if design == "2x2" else 1)
     _, folder = pilot([VAGUE], "--design", design, *size)
     assert "<svg" not in body(folder)
-
-
-def test_a_tournament_without_a_readable_decision_has_no_plot(live, double, tmp_path):
-    double.script(says=[VAGUE])
-    live(double, "--agents", 4, "--rounds", 2, "--out", "o", "--analyze", "--go-on")
-    assert "<svg" not in body(run_in(tmp_path / "o"))

@@ -37,18 +37,6 @@ def test_a_help_gives_commands_that_parse_and_a_wrong_flag_ends_with_2(cli, scri
     assert len(described) == len(re.findall(flag, text, re.M)) > 2
 
 
-BENCHMARKS = ("coverage.py", "page.py", "runner.py", "urrp.py")  # which take flags
-
-
-@pytest.mark.parametrize(
-    "script", [*SCRIPTS, *(f"benchmarks/{name}" for name in BENCHMARKS)]
-)
-def test_a_python_without_docstrings_shows_the_same_help(shell, script):
-    plain = shell(script, "--help")
-    bare = shell(script, "--help", env={"PYTHONOPTIMIZE": "2"})
-    assert (bare.returncode, bare.stdout) == (0, plain.stdout), bare.stderr
-
-
 @pytest.mark.parametrize(("version", "code"), [((3, 10, 9), 2), ((3, 11, 0), 0)])
 def test_an_older_python_is_refused_in_a_line(version, code):
     done = subprocess.run(

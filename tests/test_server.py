@@ -9,7 +9,6 @@ import asyncio
 import gzip
 import json
 import socket
-import time
 from functools import partial
 
 import pytest
@@ -129,14 +128,6 @@ def test_a_model_s_line_says_what_is_worth_knowing(double):
         "m: m-20260901 · context 131,072 · $1 and $4 a million tokens (catalogue) · "
         "effort high · temperature not sent · withdrawn from 2999-01-31"
     ]
-
-
-def test_a_server_without_lists_is_used_and_what_it_lacks_noted(double):
-    double.script(catalogue=False)
-    catalogue = preflight(Server(double.url), "m")
-    assert not catalogue.faults and not catalogue.problems
-    assert "no usable list of models" in catalogue.notes[0]
-    assert catalogue.facts == ["m: of this machine, without a price: costs nothing"]
 
 
 @pytest.mark.parametrize("listed", [True, False])
@@ -304,27 +295,11 @@ def test_a_fault_that_lasts_is_an_error_of_the_provider_after_three_retries(
     assert reply.message and not reply.text
 
 
-@pytest.mark.parametrize("fault", [*TRANSIENT, "429-date"])
-def test_a_call_is_repeated_after_a_fault_that_passes(play, fault):
-    run = play({"fault": fault, "times": 1})
-    [reply] = run.ending.results
-    assert (reply.outcome, len(run.ledger["requests"])) == ("ok", 2)
-
-
 def test_a_server_that_has_moved_is_not_followed(pilot, double):
     double.script(catalogue=False, faults=[{"fault": "moved"}])
     run = pilot("--runs", 1)
     assert run.returncode == 5 and "check the base URL" in run.stderr
     assert len(double.ledger()["requests"]) == 1
-
-
-@pytest.mark.parametrize("fault", ["drip", "hang"])
-def test_a_call_has_a_deadline_whatever_bytes_still_come(double, fault):
-    double.script(catalogue=False, faults=[{"fault": fault}])
-    start = time.monotonic()
-    exchange = complete(Server(double.url, deadline_s=DEADLINE_S), request("a"))
-    assert "no complete answer within 0.6 s" in exchange.error
-    assert time.monotonic() - start < DEADLINE_S + 1
 
 
 def test_connections_are_reused(play):

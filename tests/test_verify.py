@@ -34,7 +34,6 @@ def made(tmp_path_factory):
     return out
 
 
-CELLS = [(s, c) for s in ("high", "low") for c in ("present", "absent")]
 PLANS = [("exploratory-s7*", 16), ("2x2-s42*", 4), ("2x2-s7*", 4)]
 
 
@@ -70,19 +69,6 @@ def test_runs_that_were_taken_away_with_their_names_are_named(here, pattern, siz
     assert all(run.name in said for run in gone)
     out = json.loads((folder / "acausal-analysis.json").read_text())
     assert f"{len(gone)} of {size} runs of {folder.name}" in out["limits"][0]
-
-
-def test_a_part_of_a_plan_does_not_pass_as_a_smaller_plan(here):
-    [folder] = here.glob("plans/exploratory-s7*")
-    small = folder.rename(folder.with_name(folder.name.replace("exploratory", "2x2")))
-    runs = [path for path in small.iterdir() if path.is_dir()]
-    four = {path.name for path in runs if path.match("cvd*H.low*")}
-    for run in runs:
-        if run.name not in four:
-            shutil.rmtree(run)
-    edit(small, lambda it: it.update(plan="2x2", runs=sorted(four)), "plan.json")
-    code, said, _ = verified(small)
-    assert (len(four), code) == (4, 2) and "12 of 16 runs" in said
 
 
 def test_runs_of_a_plan_without_their_plan_are_not_called_whole(here):
@@ -171,24 +157,6 @@ def test_an_analysis_of_the_same_answers_has_the_same_bytes_at_another_time(
     assert roots.pop() in analysis and not any(head in analysis for head in heads)
 
 
-def test_a_mechanism_study_names_its_lever_study_by_answers_not_by_clock_times(
-    here, tmp_path
-):
-    for folder in (here, tmp_path):
-        for design in ("lever", "mechanism --lever lever/run"):
-            command = f"run_pilot.py --design {design} --models sim-coin --runs 1"
-            out = design.split()[0]
-            flags = f"--out {out} --run-id run"
-            done = ended(folder, *command.split(), *flags.split())
-            assert done.returncode == 0, done.stderr
-    for name in ("pilot-analysis.json", "report.html"):
-        first, second = (
-            (folder / "mechanism/run" / name).read_bytes()
-            for folder in (here, tmp_path)
-        )
-        assert first == second
-
-
 # --- what belongs to nothing -------------------------------------------------------------------
 
 
@@ -203,19 +171,6 @@ def test_a_link_is_refused_in_a_line_and_listed_nowhere(here, index):
     code, said, _ = verified(pilots)
     [line] = [line for line in said.splitlines() if "linked" in line]
     assert code == 2 and line.startswith("FAILED   pilots: linked: a link")
-
-
-@pytest.mark.parametrize("index", [False, True])
-def test_a_page_that_belongs_to_no_run_is_named(here, index):
-    pilots = here / "pilots"
-    if index:
-        ended(here, "analyze.py", "--index", "pilots")
-        assert verified(pilots)[0] == 0
-    (pilots / "best").mkdir()
-    shutil.copy(pilots / "one/report.html", pilots / "best/report.html")
-    code, said, _ = verified(pilots)
-    [line] = [line for line in said.splitlines() if "best" in line]
-    assert code == 2 and line.startswith("FAILED   pilots: best/report.html: ")
 
 
 @pytest.mark.parametrize(
@@ -240,16 +195,6 @@ def test_what_a_file_browser_leaves_is_a_note(here, place):
     code, said, errors = verified(here)
     [line] = [line for line in errors.splitlines() if "DS_Store" in line]
     assert code == 0 and line.startswith("note: ") and "DS_Store" not in said
-
-
-def test_one_fault_of_a_plan_hides_no_other_file_behind_wrong_advice(here):
-    [folder] = here.glob("plans/2x2-s42*")
-    ended(here, "analyze.py", "--index", folder)
-    run = min(path for path in folder.iterdir() if path.is_dir())
-    run.rename(folder / "renamed")
-    code, said, _ = verified(folder)
-    assert code == 2 and "renamed: " in said
-    assert "exports/" not in said and "acausal-summary.md" not in said
 
 
 # --- what is printed ---------------------------------------------------------------------------

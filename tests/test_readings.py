@@ -6,12 +6,17 @@ The double answers as it is told; simulated respondents lose what their names sa
 import gzip
 import json
 import re
+from collections import Counter, defaultdict
 from html import unescape
 from statistics import mean
 
 import pytest
 from conftest import run_in
+from provider import Clock
 
+from common import ask
+
+SMALL = ("--agents", 4, "--rounds", 2, "--out", "o", "--analyze")
 CLEAN = "Decision: {choice}\nRationale: It suits us."
 THOUGHT = (
     "<think>\nLet me see.\n</think>\n\nDecision: {choice}\nRationale: It suits us."
@@ -69,10 +74,11 @@ def said_first(done):
 def test_each_row_says_where_its_decision_was_read(pilot):
     done, folder = pilot([CLEAN, THOUGHT, CHATTY])
     rows = rows_of(folder)
-    assert done.returncode == 0 and {row["status"] for row in rows} == {"ok"}
+    assert done.returncode == 0
     begins = {"line": "Decision", "think": "<think>", "only": "Sure!"}
-    assert {row["read_from"] for row in rows} == {*begins}
+    assert {row["read_from"] for row in rows} == begins.keys()
     for row in rows:
+        assert row["status"] == "ok"
         assert row["text"].startswith(begins[row["read_from"]])
     head, *lines = (folder / "trials.csv").read_text("utf-8").splitlines()
     assert "read_from" in head.split(",") and any(",think," in line for line in lines)
@@ -81,18 +87,15 @@ def test_each_row_says_where_its_decision_was_read(pilot):
 def by_hand(rows):
     """Cooperation with symmetry and cue − neither: mean over the bulletins that have both, each
     decision not on the first line left out."""
+    found = defaultdict(list)
+    for row in rows:
+        if row["read_from"] == "line":
+            found[row["cell"], row["bulletin"]].append(row["cooperates"])
     values = []
-    for bulletin in sorted({row["bulletin"] for row in rows}):
-        shares = {}
-        for cell in ("HP", "LA"):
-            shares[cell] = [
-                row["cooperates"]
-                for row in rows
-                if (row["bulletin"], row["cell"], row["read_from"])
-                == (bulletin, cell, "line")
-            ]
-        if shares["HP"] and shares["LA"]:
-            values.append(mean(shares["HP"]) - mean(shares["LA"]))
+    for cell, bulletin in found:
+        if cell == "HP" and ("LA", bulletin) in found:
+            neither = mean(found["LA", bulletin])
+            values.append(mean(found["HP", bulletin]) - neither)
     return mean(values)
 
 
@@ -117,9 +120,8 @@ def test_the_share_on_the_first_line_and_its_contrast_stand_everywhere(pilot):
     whole = out["2x2"]["by_model"]["double/a"]["contrasts"]["HP-LA"]
     assert contrast["value"] == pytest.approx(by_hand(rows))
     assert contrast["value"] != whole["value"]
-    assert (
-        contrast["bounds"]["low"] < contrast["value"]
-    )  # what stands elsewhere is missing
+    # What stands elsewhere is missing.
+    assert contrast["bounds"]["low"] < contrast["value"]
     said = f"{said_of(read, 40)}symmetry + cue − neither {points(contrast)}"
     summary = (folder / "pilot-summary.md").read_text("utf-8")
     for text in (done.stdout, summary, words(body(folder))):
@@ -148,32 +150,18 @@ def test_of_several_models_each_has_its_contrast(pilot):
 
 def test_a_tournament_says_it_of_its_first_encounters(live, double, tmp_path):
     double.script(says=[CLEAN, CHATTY])
-    done = live(
-        double,
-        "--agents",
-        4,
-        "--rounds",
-        2,
-        "--out",
-        "o",
-        "--analyze",
-        "--toggle",
-        "H=low",
-    )
+    done = live(double, *SMALL, "--toggle", "H=low")
     folder = run_in(tmp_path / "o")
-    games = [
-        game
-        for path in sorted(folder.glob("round_*_games.json"))
-        for game in json.loads(path.read_bytes())["games"]
-    ]
-    answers = [
-        answer
-        for game in games
-        if game["first_encounter"]
-        for answer in game["answers"].values()
-    ]
-    read = sum(answer["read_from"] == "line" for answer in answers)
-    assert {answer["read_from"] for answer in answers} == {"line", "only"}
+    games = []
+    for path in folder.glob("round_*_games.json"):
+        games += json.loads(path.read_bytes())["games"]
+    answers = []
+    for game in games:
+        if game["first_encounter"]:
+            answers += game["answers"].values()
+    places = Counter(answer["read_from"] for answer in answers)
+    read = places["line"]
+    assert places.keys() == {"line", "only"}
     out = json.loads((folder / "acausal-analysis.json").read_bytes())
     assert (out["first_line"]["read"], out["first_line"]["of"]) == (read, len(answers))
     [contrast] = out["first_line"]["contrasts"].values()
@@ -217,16 +205,16 @@ def test_the_advice_goes_by_the_commonest_status(pilot, text, status, advice):
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_what_was_not_answered_is_asked_again(pilot):
-    done, _ = pilot([CLEAN], "--concurrency", 1, faults=[{"fault": "500", "skip": 12}])
-    first = " ".join(said_first(done).partition("INCOMPLETE")[0].split())
-    assert first.startswith("double/a: ") and "The same command asks again." in first
-
-
-def test_a_block_is_an_outcome(pilot):
-    done, _ = pilot([CLEAN], faults=[{"fault": "content-filter"}])
-    first = " ".join(said_first(done).split())
-    assert "; blocked: 48 (100%)" in first and "nothing to change" in first
+def test_what_was_not_answered_is_asked_again_and_has_no_contrast(pilot, monkeypatch):
+    monkeypatch.setattr(ask.Clock, "loop", Clock().loop)  # retries wait
+    broken = {"fault": "500", "skip": 12}
+    done, folder = pilot([CLEAN], "--concurrency", 1, faults=[broken])
+    assert done.returncode == 3
+    said = " ".join(said_first(done).partition("INCOMPLETE")[0].split())
+    assert said.startswith("double/a: ") and "The same command asks again." in said
+    first = analysis(folder)["first_line"]
+    assert first["contrasts"] == {}
+    assert f"{said_of(first['read'], 48)[:-2]}." in done.stdout
 
 
 def test_only_the_model_that_lost_over_a_tenth_is_named(cli, tmp_path):
@@ -243,13 +231,12 @@ def test_only_the_model_that_lost_over_a_tenth_is_named(cli, tmp_path):
 
 def test_a_tournament_s_losses_are_said_first_too(live, double, tmp_path):
     double.script(says=[VAGUE])
-    done = live(
-        double, "--agents", 4, "--rounds", 2, "--out", "o", "--analyze", "--go-on"
-    )
+    done = live(double, *SMALL, "--go-on")
     folder = run_in(tmp_path / "o")
     said = "double/a: 72 of 72 decisions are missing; unreadable: 72 (100%)"
     assert said in done.stdout and words(body(folder)).startswith(said)
     assert "run_pilot.py" in words(body(folder))[:700]
+    assert "<svg" not in body(folder)  # no empty plot
 
 
 # --- no empty plot ---------------------------------------------------------------------------------

@@ -30,9 +30,9 @@ def git(*command: str) -> list[str]:
 
 def changed() -> list[str]:
     """Files that differ from the last commit, or those of the last commit where none differs."""
-    return git("diff", "--name-only", "HEAD") + git(
-        "ls-files", "--others", "--exclude-standard"
-    ) or git("show", "--name-only", "--format=", "HEAD")
+    files = git("diff", "--name-only", "HEAD")
+    files += git("ls-files", "--others", "--exclude-standard")
+    return files or git("show", "--name-only", "--format=", "HEAD")
 
 
 def is_test(name: str) -> bool:
@@ -42,22 +42,18 @@ def is_test(name: str) -> bool:
 def needs() -> dict[str, set[str]]:
     """{file: the files of the project that it imports or names} of every Python file but those of
     pd-agents, whose tests want an environment of their own."""
-    files = {
-        name
-        for name in git("ls-files", "-co", "--exclude-standard", "*.py")
-        if not name.startswith("pd-agents/") and (ROOT / name).exists()
-    }
-    texts = {name: (ROOT / name).read_text("utf-8") for name in files}
-    return {
-        name: {
-            owner(path, files)
-            for dotted in imports(name, text)
-            for path in (dotted, f"tests.{dotted}")
-        }
-        | set(re.findall(r'"([\w/]+\.py)"', text))
-        | {"tests/conftest.py"}
-        for name, text in texts.items()
-    }
+    files = set()
+    for name in git("ls-files", "-co", "--exclude-standard", "*.py"):
+        if not name.startswith("pd-agents/") and (ROOT / name).exists():
+            files.add(name)
+    needed = {}
+    for name in files:
+        text = (ROOT / name).read_text("utf-8")
+        used = {"tests/conftest.py", *re.findall(r'"([\w/]+\.py)"', text)}
+        for dotted in imports(name, text):
+            used |= {owner(dotted, files), owner(f"tests.{dotted}", files)}
+        needed[name] = used
+    return needed
 
 
 def distances(files: list[str]) -> dict[str, int]:
@@ -65,23 +61,20 @@ def distances(files: list[str]) -> dict[str, int]:
     out, needed = dict.fromkeys(files, 0), needs()
     for step in range(NEAR):
         near = {name for name, distance in out.items() if distance == step}
-        out = {name: step + 1 for name, used in needed.items() if used & near} | out
+        for name, used in needed.items():
+            if used & near:
+                out.setdefault(name, step + 1)
+    tests = list(filter(is_test, needed))
     # A prompt or an example is near the tests that write the name of its folder.
-    for data in (name for name in files if not name.endswith(".py")):
-        out |= {
-            name: 1
-            for name in needed
-            if is_test(name)
-            and any(
-                f'"{word}"' in (ROOT / name).read_text("utf-8")
-                for word in Path(data).parts[:2]
-            )
-        }
-    return {
-        name: distance
-        for name, distance in out.items()
-        if is_test(name) and name in needed
-    }
+    folders = set()
+    for name in files:
+        if not name.endswith(".py"):
+            folders |= {f'"{part}"' for part in Path(name).parts[:2]}
+    for name in tests:
+        text = (ROOT / name).read_text("utf-8")
+        if any(folder in text for folder in folders):
+            out[name] = 1
+    return {name: out[name] for name in tests if name in out}
 
 
 class Minute:
@@ -103,9 +96,8 @@ class Minute:
 def main(files: list[str]) -> int:
     distance = distances(files or changed()) | {ALWAYS: -1}
     print(f"check: {len(distance)} test files are near the change", flush=True)
-    return pytest.main(
-        ["-q", "-rs", *sorted(distance, key=distance.get)], plugins=[Minute(distance)]
-    )
+    nearest = sorted(distance, key=lambda name: distance[name])
+    return pytest.main(["-q", "-rs", *nearest], plugins=[Minute(distance)])
 
 
 if __name__ == "__main__":

@@ -25,9 +25,8 @@ if __name__ == "__main__":
         f"{cores} cores), and what is installed first"
     )
     for name, what in WANTED.items():
-        if not (
-            shutil.which(name) or any(PYENV.glob(f"{name.removeprefix('python')}.*"))
-        ):
+        versions = PYENV.glob(f"{name.removeprefix('python')}.*")
+        if not shutil.which(name) and not any(versions):
             print(f"not here: {name}: {what}")
     if not "".join(sys.argv[1:]):
         print(

@@ -15,19 +15,15 @@ ROOT = Path(__file__).resolve().parents[1]
 def python_with(*packages):
     """A Python that has all `packages`; skips where there is none."""
     check = f"import importlib.util as i, sys; sys.exit(not all(map(i.find_spec, {packages!r})))"
-    for python in (
-        *(ROOT / f".venv-{name}/bin/python" for name in ("exports", "inspect")),
-        ROOT / "pd-agents/.venv/bin/python",
-        Path(sys.executable),
-    ):
-        if (
-            python.exists()
-            and not subprocess.run([python, "-c", check], check=False).returncode
-        ):
+    rooms = (".venv-exports", ".venv-inspect", "pd-agents/.venv")
+    for python in [*(ROOT / room / "bin/python" for room in rooms), sys.executable]:
+        if not Path(python).exists():
+            continue
+        done = subprocess.run([python, "-c", check], check=False)
+        if done.returncode == 0:
             return python
-    return pytest.skip(
-        f"{' and '.join(packages)} not installed; make test installs them"
-    )
+    names = " and ".join(packages)
+    return pytest.skip(f"{names} not installed; make test installs them")
 
 
 def rscript(*packages):
@@ -36,8 +32,8 @@ def rscript(*packages):
         pytest.skip("R is not installed")
     for package in packages:
         check = f"quit(status = !requireNamespace('{package}', quietly = TRUE))"
-        if subprocess.run(
-            ["Rscript", "-e", check], check=False, capture_output=True
-        ).returncode:
+        command = ["Rscript", "-e", check]
+        done = subprocess.run(command, check=False, capture_output=True)
+        if done.returncode:
             pytest.skip(f"R has no package {package}")
     return "Rscript"

@@ -40,22 +40,19 @@ USUAL = (
 @pytest.mark.parametrize("name", READ)
 def test_a_raw_answer_becomes_what_its_line_says(name):
     line = SHAPES[name]
-    text = line.get("raw", json.dumps(line["body"]) if "body" in line else "")
-    answer = Exchange(
-        line["status"],
-        line.get("headers", {}),
-        text,
-        line.get("error_words", ""),
-        sent=line.get("sent", True),
-    )
+    text = line.get("raw", "")
+    if "body" in line:
+        text = json.dumps(line["body"])
+    status, headers = line["status"], line.get("headers", {})
+    words, sent = line.get("error_words", ""), line.get("sent", True)
+    answer = Exchange(status, headers, text, words, sent=sent)
     reading = read(answer, now=1_795_341_600.0)
     fields = reading._asdict() | reading.reply._asdict()
     del fields["reply"]
-    assert {
-        key: value
-        for key, value in fields.items()
-        if not (value is None or value is False or value == "")
-    } == line["becomes"]
+    known = {key: value for key, value in fields.items() if value not in (None, "")}
+    assert {key: value for key, value in known.items() if value is not False} == line[
+        "becomes"
+    ]
 
 
 def exchange(name, place):
@@ -63,36 +60,30 @@ def exchange(name, place):
     shape = SHAPES[name]
     error = {"error": shape["error"]}
     if place == "choice":
-        error = {
-            "choices": [
-                error | {"finish_reason": "error", "message": {"content": "Decis"}}
-            ]
-        }
-    return Exchange(shape["status"] if place == "http" else 200, {}, json.dumps(error))
+        message = {"content": "Decis"}
+        error = {"choices": [{"finish_reason": "error", "message": message, **error}]}
+    status = 200
+    if place == "http":
+        status = shape["status"]
+    return Exchange(status, {}, json.dumps(error))
 
 
 # "zod" is of an invalid request only: no answer has begun.
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [
-        (name, place)
-        for name in ERRORS
-        for place in ("http", "200", "choice")
-        if name != "zod" or place == "http"
-    ],
-)
+@pytest.mark.parametrize("place", ["http", "200", "choice"])
+@pytest.mark.parametrize("name", ERRORS)
 def test_an_error_means_the_same_in_every_place_and_the_run_acts_on_it(
     bench, name, place
 ):
+    if name == "zod" and place != "http":
+        return
     means, reading = SHAPES[name]["means"], read(exchange(name, place), now=0.0)
     reply = reading.reply
     assert reply.message and reply.text == ""
-    assert (reply.outcome, reply.final, reading.limit, reading.wait is not None) == (
-        "blocked" if means == "blocked" else "provider_error",
-        means == "unfit",
-        means if means in ("daily", "in_flight") else "",
-        means in ("wait", "daily"),
-    )
+    assert (reply.outcome == "blocked") is (means == "blocked")
+    assert reply.outcome in ("blocked", "provider_error")
+    assert reply.final is (means == "unfit")
+    assert reading.limit == (means if means in ("daily", "in_flight") else "")
+    assert (reading.wait is not None) is (means in ("wait", "daily"))
     run = bench("ab", {"a": [exchange(name, place)]}, concurrency=1)
     calls, stop, answers = [who for _, who in run.sent], run.ending.stop, run.answers()
     assert sum(answers.errors.values()) == 1
@@ -108,9 +99,8 @@ def test_an_error_means_the_same_in_every_place_and_the_run_acts_on_it(
         assert (reading.kind, calls) == ("transient", ["a"])
     else:
         assert (reading.kind, stop, calls.count("a")) == ("transient", None, 2)
-        assert (run.asker.retries, answers.waits) == (
-            (1, 0) if means == "passing" else (0, 1)
-        )
+        passing = int(means == "passing")
+        assert (run.asker.retries, answers.waits) == (passing, 1 - passing)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -118,14 +108,15 @@ def test_an_answer_is_read_and_charged_as_it_says(name):
     shape = SHAPES[name]
     reading = read(Exchange(200, {}, json.dumps(shape["body"])))
     assert reading.kind == "final"
-    assert {
-        key: getattr(reading.reply, key) for key in shape["reply"]
-    } == pytest.approx(shape["reply"])
-    cost, charged = Money(1, PRICE, lambda request: (PRICE, PLAIN)).charge(
-        request("a"), reading
-    )
-    # 16 tokens in, 80 out, at 1 and 4 dollars a million, where no bill is complete
-    assert cost == charged == pytest.approx(reading.reply.cost_usd or 16e-6 + 80 * 4e-6)
+    expected, reply = shape["reply"], reading.reply
+    found = {key: getattr(reply, key) for key in expected}
+    assert found == pytest.approx(expected)
+    wallet = Money(1, PRICE, lambda request: (PRICE, PLAIN))
+    cost, charged = wallet.charge(request("a"), reading)
+    usd = reply.cost_usd
+    if not usd:  # 16 tokens in, 80 out, at 1 and 4 dollars a million
+        usd = 16e-6 + 80 * 4e-6
+    assert cost == charged == pytest.approx(usd)
 
 
 @pytest.mark.parametrize("name", REFUSALS)

@@ -1,7 +1,7 @@
 """Rows of one-shot studies as run_pilot.py writes them, without asking anybody."""
 
 import random
-from itertools import product
+from itertools import chain, product
 
 from cirrus.judge.oneshot import analyse
 
@@ -11,6 +11,16 @@ CELLS = {
     "mechanism": ("HP", "LA", "UP", "KP", "KL", "QL", "MN", "ME"),
     "twin": ("TS", "TU", "TO", "TP"),
 }
+USUAL = {
+    "H": "low",
+    "variant": "v",
+    "text": "x",
+    "cost_usd": 0.01,
+    "status": "ok",
+    "read_from": "line",
+    "provider": "p",
+}
+UNREADABLE = {"cooperates": None, "status": "unreadable", "read_from": ""}
 SCHEMES, ORDERS = ("L1", "L2", "L3"), ("cooperative-first", "other-first")
 # A pattern that no account of METHODS but the hypothesis can produce, with room on both sides.
 CLEAR = {
@@ -31,50 +41,42 @@ def answered(
     """Rows of one model. `shares`: {cell: its chance of the cooperative act}, or a function of
     (cell, bulletin, block) that may give None for an answer that cannot be read."""
     rng = random.Random(seed)
-    given = shares if callable(shares) else lambda cell, b, k: shares.get(cell, 0.3)
+    given = shares
+    if not callable(shares):
+        given = lambda cell, b, k: shares.get(cell, 0.3)  # noqa: E731
     for b, k, cell in product(range(bulletins), range(blocks), CELLS[design]):
+        row = {**USUAL, "model": model, "served_model": model, "cell": cell}
+        row["id"], row["run"] = f"{model}/b{b:02d}/{k}/{cell}", k + 1
+        row["bulletin"] = f"b{b:02d}"
+        row["wording"] = (12 * k // blocks + b) % 12 + 1
+        row["label_scheme"] = SCHEMES[2 * k % 3]
+        row["order"] = ORDERS[(b + k // 3) % 2]
         chance = given(cell, b, k)
-        y = None if chance is None else int(rng.random() < chance)
-        yield {
-            "id": f"{model}/b{b:02d}/{k}/{cell}",
-            "model": model,
-            "run": k + 1,
-            "cell": cell,
-            "H": "low",
-            "bulletin": f"b{b:02d}",
-            "wording": (12 * k // blocks + b) % 12 + 1,
-            "variant": "v",
-            "label_scheme": SCHEMES[2 * k % 3],
-            "order": ORDERS[(b + k // 3) % 2],
-            "cooperates": y,
-            "text": "x",
-            "cost_usd": 0.01,
-            "status": "unreadable" if y is None else "ok",
-            "read_from": "" if y is None else "line",
-            "served_model": model,
-            "provider": "p",
-        } | more
+        if chance is None:
+            row.update(UNREADABLE)
+        else:
+            row["cooperates"] = int(rng.random() < chance)
+        yield row | more
 
 
 def study(
     *rows, design="mechanism", redealt=None, probed=(), provider="simulated", **config
 ):
     """The analysis of the rows of one model or of several."""
-    every = [row for some in rows for row in some]
-    config = {
-        "design": design,
-        "models": list(dict.fromkeys(row["model"] for row in every)),
-        "seed": 1,
-        "compliance": "low",
-        "tells": "standard",
-    } | config
-    return analyse(every, {"config": config, "provider": provider}, redealt, probed)
+    every = list(chain.from_iterable(rows))
+    models = list(dict.fromkeys(row["model"] for row in every))
+    usual = {"design": design, "models": models, "seed": 1}
+    usual |= {"compliance": "low", "tells": "standard"}
+    identity = {"config": usual | config, "provider": provider}
+    return analyse(every, identity, redealt, probed)
 
 
 def without(rows, *cells, **change):
     """Rows whose answers in these cells changed; no change: left out."""
-    return [
-        row | (change if row["cell"] in cells else {})
-        for row in rows
-        if change or row["cell"] not in cells
-    ]
+    kept = []
+    for row in rows:
+        if row["cell"] not in cells:
+            kept.append(row)
+        elif change:
+            kept.append(row | change)
+    return kept

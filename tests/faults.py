@@ -76,26 +76,26 @@ FAULTS: dict[str, dict] = {
 }
 
 
+RULE = {
+    "times": math.inf,
+    "skip": 0,
+    "every": 1,
+    "place": None,
+    "digest": "",
+    "seen": 0,
+}
+
+
 class Script:
     """The faults still to be played. A rule: {"fault": name, "times": n (else always), "skip":
     calls let through first, "every": of the rest each n-th, "place": only the question with this
     place in the order of arrival, "digest": only questions whose hash begins so}."""
 
     def __init__(self, rules: list[dict]) -> None:
-        self.rules = [
-            {
-                "times": math.inf,
-                "skip": 0,
-                "every": 1,
-                "place": None,
-                "digest": "",
-                "seen": 0,
-            }
-            | rule
-            for rule in rules
-        ]
+        self.rules = [RULE | rule for rule in rules]
         self.places: dict[str, int] = {}
-        if unknown := {rule["fault"] for rule in rules} - FAULTS.keys():
+        unknown = {rule["fault"] for rule in rules} - FAULTS.keys()
+        if unknown:
             raise ValueError(f"no fault {unknown}")
 
     def next(self, question: str) -> dict | None:
@@ -124,17 +124,14 @@ def echoed(status: int, authorization: str) -> dict:
 
 def edited(answer: dict, fault: dict, authorization: str) -> dict:
     """The usual answer with something wrong, as {status, headers, raw}."""
-    choice = answer["choices"][0]
-    for part, name in (
-        (choice["message"], "message"),
-        (choice, "choice"),
-        (answer["usage"], "usage"),
-    ):
-        part |= fault.get(name, {})
-    if says := fault.get("says", "").format(key=authorization):
+    [choice] = answer["choices"]
+    choice["message"] |= fault.get("message", {})
+    choice |= fault.get("choice", {})
+    answer["usage"] |= fault.get("usage", {})
+    says = fault.get("says", "").format(key=authorization)
+    if says:
         choice["message"]["content"] += f"\nYou sent {says}."
         answer |= {"provider": says, "id": says, "model": says}
-    raw = json.dumps(answer).replace(
-        "@@", "".join(f"\\u{ord(c):04X}" for c in authorization)
-    )
+    escaped = "".join(f"\\u{ord(c):04X}" for c in authorization)
+    raw = json.dumps(answer).replace("@@", escaped)
     return {"status": 200, "headers": fault.get("headers", {}), "raw": raw}

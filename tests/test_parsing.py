@@ -13,10 +13,8 @@ from conftest import ROOT
 from cirrus.ask.prompts import KNOWN_LABELS
 from common.parsing import parse_decision
 
-LINES = [
-    json.loads(line)
-    for line in (ROOT / "tests/decisions.jsonl").read_text("utf-8").splitlines()
-]
+TABLE = (ROOT / "tests/decisions.jsonl").read_text("utf-8")
+LINES = list(map(json.loads, TABLE.splitlines()))
 L1 = ("COORDINATE", "PREEMPT")
 
 

@@ -18,10 +18,8 @@ from common.reading import read, refused_parameter
 from common.server import without_account
 from common.wire import PLAIN, Exchange
 
-LINES = [
-    json.loads(line) for line in (ROOT / "tests/replies.jsonl").read_text().splitlines()
-]
-SHAPES = {line["name"]: line for line in LINES}
+LINES = (ROOT / "tests/replies.jsonl").read_text().splitlines()
+SHAPES = {line["name"]: line for line in map(json.loads, LINES)}
 READ = [name for name, line in SHAPES.items() if "becomes" in line]
 ERRORS = [name for name, line in SHAPES.items() if "means" in line]
 ANSWERS = [name for name, line in SHAPES.items() if "reply" in line]

@@ -105,14 +105,10 @@ class Server:
         )
         digest = hashlib.sha256(question.encode()).hexdigest()
         fault = self.script.next(digest)
-        self.log.append(
-            {
-                "model": model,
-                "seed": request.get("seed"),
-                "fault": fault and fault["name"],
-                "sent": {k: v for k, v in request.items() if k != "messages"},
-            }
-        )
+        sent = {key: request[key] for key in request if key != "messages"}
+        noted = {"model": model, "seed": request.get("seed"), "sent": sent}
+        noted["fault"] = fault and fault["name"]
+        self.log.append(noted)
         if fault is None and entry is None:
             return error(404, f"{model} is not a valid model ID"), {}
         answer, usd = self.completion(request, entry or {}, digest)
@@ -132,48 +128,46 @@ class Server:
     def completion(self, request: dict, entry: dict, digest: str) -> tuple[dict, float]:
         """(a chat completion, its price): a function of the question alone."""
         words = "".join(m["content"] for m in request["messages"])
-        options, rated = CONTRACT.search(words), RATING.findall(words)
-        choice = options.group(1 + int(digest[0], 16) % 2) if options else "none"
+        rated = RATING.findall(words)
         if rated:
-            text = "\n".join(
-                f"{name}: {('no', 'yes')[int(digit, 16) % 2]}"
-                for name, digit in zip(rated, digest, strict=False)
-            )
+            text = ratings(rated, digest)
         else:
-            texts = self.set["says"] or [
-                f"Decision: {{choice}}\nRationale: for {digest[:6]}."
-            ]
-            text = texts[int(digest[:8], 16) % len(texts)].replace("{choice}", choice)
+            text = self.decision(CONTRACT.search(words), digest)
         tokens_in, tokens_out = -(-len(words.encode()) // 4), -(-len(text) // 4)
         if self.set["greedy"]:
             tokens_in = len(words.encode()) + 64
             tokens_out = request.get("max_completion_tokens", request.get("max_tokens"))
-        price = {k: float(v) for k, v in (PRICING | entry.get("pricing", {})).items()}
-        usd = (
-            price.get("request", 0.0)
-            + price["prompt"] * tokens_in
-            + price["completion"] * tokens_out
-        )
-        usage = {
-            "prompt_tokens": tokens_in,
-            "completion_tokens": tokens_out,
-            "total_tokens": tokens_in + tokens_out,
-        }  # Inspect asks for it
-        usage |= {"cost": usd} if self.set["show_cost"] else {}
-        return {
-            "id": f"gen-{digest[:12]}",
-            "model": f"{request['model']}-2026",
-            "provider": "upstream-1",
-            "usage": usage,
-            "choices": [
-                {
-                    "index": 0,
-                    "finish_reason": "stop",
-                    "native_finish_reason": "stop",
-                    "message": {"role": "assistant", "content": text},
-                }
-            ],
-        } | self.set["serves"], usd
+        price = {"request": 0.0, **PRICING, **entry.get("pricing", {})}
+        usd = float(price["request"])
+        usd += float(price["prompt"]) * tokens_in
+        usd += float(price["completion"]) * tokens_out
+        usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}
+        usage["total_tokens"] = tokens_in + tokens_out  # Inspect asks for it
+        if self.set["show_cost"]:
+            usage["cost"] = usd
+        choice = {"index": 0, "finish_reason": "stop", "native_finish_reason": "stop"}
+        choice["message"] = {"role": "assistant", "content": text}
+        answer = {"id": f"gen-{digest[:12]}", "model": f"{request['model']}-2026"}
+        answer |= {"provider": "upstream-1", "usage": usage, "choices": [choice]}
+        return answer | self.set["serves"], usd
+
+    def decision(self, options: re.Match | None, digest: str) -> str:
+        choice = "none"
+        if options:
+            choice = options.group(1 + int(digest[0], 16) % 2)
+        usual = f"Decision: {{choice}}\nRationale: for {digest[:6]}."
+        texts = self.set["says"] or [usual]
+        text = texts[int(digest[:8], 16) % len(texts)]
+        return text.replace("{choice}", choice)
+
+
+def ratings(names: list[str], digest: str) -> str:
+    """A yes or no for each name, by the digits of the digest."""
+    lines = []
+    for name, digit in zip(names, digest, strict=False):
+        word = ("no", "yes")[int(digit, 16) % 2]
+        lines.append(f"{name}: {word}")
+    return "\n".join(lines)
 
 
 # --- HTTP --------------------------------------------------------------------------------------
@@ -197,10 +191,10 @@ class Connection(asyncio.Protocol):
         if not mark:
             return
         first, *lines = head.decode("latin-1").split("\r\n")
-        headers = {
-            k.strip().lower(): v.strip()
-            for k, _, v in (li.partition(":") for li in lines)
-        }
+        headers = {}
+        for line in lines:
+            name, _, value = line.partition(":")
+            headers[name.strip().lower()] = value.strip()
         length = int(headers.get("content-length", 0))
         if len(rest) >= length:
             self.buffer = rest[length:]
@@ -217,9 +211,9 @@ class Connection(asyncio.Protocol):
             return self.answer(FAULTS["401"])
         if method == "GET" and server.set["side"]:
             side = FAULTS[server.set["side"]]
-            return self.answer(
-                echoed(side["echo"], authorization) if "echo" in side else side
-            )
+            if "echo" in side:
+                side = echoed(side["echo"], authorization)
+            return self.answer(side)
         if method == "GET":
             return self.answer(server.lists(path))
         if not path.endswith("/chat/completions"):
@@ -249,18 +243,16 @@ class Connection(asyncio.Protocol):
             self.answer(edited(answer, fault, fault.get("authorization", "")))
 
     def answer(self, spec: dict) -> None:
-        raw = spec.get("raw", json.dumps(spec["json"]) if "json" in spec else "")
-        body = spec.get("bytes") or raw.encode()
+        body = spec.get("bytes") or spec.get("raw", "").encode()
+        if "json" in spec:
+            body = json.dumps(spec["json"]).encode()
+        now = time.time() + AHEAD_S
+        lines = [f"HTTP/1.1 {spec['status']} X", f"Content-Length: {len(body)}"]
+        lines.append(f"Date: {formatdate(now, usegmt=True)}")
+        soon = formatdate(now + 2, usegmt=True)
         headers = {"Content-Type": "application/json"} | spec.get("headers", {})
-        now, soon = (
-            formatdate(time.time() + AHEAD_S + more, usegmt=True) for more in (0, 2)
-        )
-        lines = [
-            f"HTTP/1.1 {spec['status']} X",
-            f"Content-Length: {len(body)}",
-            f"Date: {now}",
-            *(f"{k}: {v.replace('{date+2}', soon)}" for k, v in headers.items()),
-        ]
+        for name, value in headers.items():
+            lines.append(f"{name}: {value.replace('{date+2}', soon)}")
         self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
 
     # -- acts -----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import random
 import signal
 from collections import Counter, defaultdict
 from functools import partial
-from itertools import count, pairwise
+from itertools import count, pairwise, product
 
 import pytest
 from provider import (
@@ -322,13 +322,9 @@ def test_behind_calls_that_no_longer_fit_no_cheaper_ones_are_begun(ask):
 
 def warmups(*models, stages=("decision",)):
     """An answer can be read where it begins with "fine"."""
-    asked = neutral_warmups(
-        [
-            request("", stage, model, temperature=0.7)
-            for model in models
-            for stage in stages
-        ]
-    )
+    pairs = product(models, stages)
+    kinds = [request("", stage, model, temperature=0.7) for model, stage in pairs]
+    asked = neutral_warmups(kinds)
     return [each._replace(reads=lambda text: text.startswith("fine")) for each in asked]
 
 
@@ -366,9 +362,7 @@ def start(ask, answer, names="ab", model="m", **more):
     answers = run.answers()
     for each in [*made, *(warmup.request for warmup in more["warmups"])]:
         answers(each)
-    assert (
-        answers.problems() == []
-    )  # what was sent is what the journal says was learned
+    assert answers.problems() == []  # what was sent is what the journal learned
     run.bodies = provider.bodies
     return run
 
@@ -520,7 +514,7 @@ class Promises:
         )
         self.fates, self.failures = defaultdict(Fate), Counter()
         self.held, self.passed, self.dearest = 0.0, None, WORST
-        self.sizes, self.file, self.flying = {}, None, {}
+        self.sizes, self.flying = {}, {}
         self.answered, self.spent, self.open = journalled(path)
         self.spent += math.fsum(self.open.values())
         self.from_byte = path.stat().st_size if path.exists() else 0
@@ -555,10 +549,11 @@ class Promises:
 
     def follow(self, _=None):
         """Takes in what was journalled since."""
-        if self.file is None:
-            self.file = self.path.open()
-            self.file.seek(self.from_byte)
-        for line in map(json.loads, self.file.readlines()):
+        with self.path.open("rb") as file:
+            file.seek(self.from_byte)
+            new = file.read()
+        self.from_byte += len(new)
+        for line in map(json.loads, new.splitlines()):
             if "sent" in line:
                 body = self.provider.bodies[line["sent"]]
                 self.flying[line["sent"]] = body.request

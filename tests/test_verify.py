@@ -104,11 +104,9 @@ def test_what_out_wrote_is_verified_by_the_runs_that_it_names(here, runs):
 
 
 def test_out_beside_the_runs_is_the_run_s_own_folder_and_no_other_run_s(here):
-    assert (
-        ended(here, "analyze.py", "pilots/one", "--out", "pilots").returncode
-        == verified(here / "pilots")[0]
-        == 0
-    )
+    done = ended(here, "analyze.py", "pilots/one", "--out", "pilots")
+    code, _, _ = verified(here / "pilots")
+    assert (done.returncode, code) == (0, 0)
     (here / "other").mkdir()
     shutil.copytree(here / "pilots/two", here / "other/one")
     done = ended(here, "analyze.py", "pilots/one", "--out", "other")
@@ -144,12 +142,12 @@ def test_an_analysis_of_the_same_answers_has_the_same_bytes_at_another_time(
     command = f"{PLAN} --plan 2x2 --analyze"
     assert ended(tmp_path, *command.split()).returncode == 0
     [second] = tmp_path.glob("results/plans/2x2-s42*")
-    journals = {
-        folder: json.loads((min(folder.glob("cvd*")) / "manifest.json").read_text())
-        for folder in (first, second)
-    }
-    heads = {each["journal"]["head_sha256"] for each in journals.values()}
-    roots = {each["merkle_root"] for each in journals.values()}
+    heads, roots = set(), set()
+    for folder in (first, second):
+        run = min(folder.glob("cvd*"))
+        manifest = json.loads((run / "manifest.json").read_text())
+        heads.add(manifest["journal"]["head_sha256"])
+        roots.add(manifest["merkle_root"])
     assert (len(heads), len(roots)) == (2, 1)
     for name in ("acausal-analysis.json", "acausal-summary.md", "report.html"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
@@ -218,13 +216,11 @@ def test_every_folder_is_a_line_and_a_last_one_counts_them(here):
 
 
 def test_code_that_has_changed_is_one_note_at_the_end(here):
+    def changed(manifest):
+        manifest["unproven"]["code"]["analyze.py"] = "0" * 64
+
     for path in here.rglob("manifest.json"):
-        edit(
-            path.parent,
-            lambda manifest: manifest["unproven"]["code"].update(
-                {"analyze.py": "0" * 64}
-            ),
-        )
+        edit(path.parent, changed)
     _, said, errors = verified(here / "pilots")
     notes = [line for line in errors.splitlines() if "code has changed" in line]
     assert len(notes) == 1 and "code has changed" not in said

@@ -118,6 +118,28 @@ def test_a_line_is_written_at_once_and_is_on_disk_within_a_second(
     assert lines <= set(sizes)  # beside them is what the loop tells itself
 
 
+def test_a_line_that_comes_during_a_sync_is_synced_after_it(tmp_path, monkeypatch):
+    begun, done, again = threading.Event(), threading.Event(), threading.Event()
+
+    def sync(handle):
+        if begun.is_set():
+            again.set()
+        begun.set()
+        assert done.wait(10)
+
+    def answer(body, _):
+        if body.request.id == "b":  # the sync of the line before is under way
+            assert begun.wait(10)
+        if body.request.id == "c":
+            done.set()
+            assert again.wait(10), "no sync of the second line"
+        return completion(), 1.0
+
+    monkeypatch.setattr(os, "fsync", sync)
+    studies = [call(request(name)) for name in "abc"]
+    conducted(tmp_path, Provider(answer), studies, limits=1)
+
+
 @pytest.mark.parametrize("names", ["a", "abc"])  # at the end, and on the way
 def test_a_disk_that_does_not_take_what_it_was_given_stops_the_run(
     start, monkeypatch, names

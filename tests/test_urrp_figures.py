@@ -1,4 +1,4 @@
-"""The figures of the screen, recomputed from docs/methods.md alone, and against `stats`."""
+"""The figures of the screen, recomputed from docs/urrp.md alone, and against `stats`."""
 
 import json
 import random

@@ -1,8 +1,10 @@
 """Finds the kinds of reasoning that a policy's words give away (its weak labels), by
 patterns.
 
->>> marked("Teams like us will reach the same decision.")["acausal"] True >>> marked("We
-do not assume that teams like us will reach the same decision.")["acausal"] False
+>>> marked("Teams like us will reach the same decision.")["acausal"]
+True
+>>> marked("We do not assume that teams like us will reach the same decision.")["acausal"]
+False
 
 A family is a kind of reasoning, and holds a list of rules. A rule is a list of patterns
 that one sentence must all hold, in any order: such as others in our place, likeness,

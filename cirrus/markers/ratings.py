@@ -171,8 +171,8 @@ def rows_of_words(words: Sequence[str]) -> list[tuple[str, ...]]:
 def blanked(text: str, quotes: Collection[tuple[str, ...]]) -> str:
     """Return `text` with BLANK in place of each quotation.
 
-    >>> blanked("Hold on: We go, as they do, by noon.", {("we", "go", "as", "they",
-    "do")}) 'Hold on: […], by noon.'
+    >>> blanked("Hold on: We go, as they do, by noon.", {("we", "go", "as", "they", "do")})
+    'Hold on: […], by noon.'
     """
     spans = [match.span() for match in WORD.finditer(text)]
     words = [text[start:end].lower() for start, end in spans]
@@ -310,7 +310,8 @@ def parse_rating(text: str) -> tuple[dict[str, bool] | None, str]:
     """Return (labels, status) of a reply; labels are None where it does not have the
     form asked for.
 
-    >>> parse_rating("acausal: yes") (None, 'incomplete')
+    >>> parse_rating("acausal: yes")
+    (None, 'incomplete')
     """
     labels: dict[str, bool] = {}
     twice = False

@@ -236,8 +236,14 @@ def probes_of(given: str) -> list[str]:
 
 
 def lever_of(given: str, models: Sequence[str], domain: Domain) -> dict[str, Any]:
-    """{"lever": {model: number of its strength}}; with the folder of a lever study also
-    {"lever_study": the root of its journal}, a hash over the answers that chose the strengths."""
+    """Return the settings that --lever adds to a study. `given` is a strength, "1" to
+    "6", or the folder of a finished lever study.
+
+    The settings are {"lever": {model: number of the strength}}. If a folder is given
+    they also have "lever_study", the Merkle root of that study's journal: a hash over
+    the answers that chose the strengths. UsageError if `given` is neither, or the study
+    does not fit.
+    """
     if not (given.isascii() and given.isdigit()):
         return lever_study(Path(given), models, domain)
     if not 1 <= int(given) <= len(LEVERS):

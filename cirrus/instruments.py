@@ -503,11 +503,13 @@ def conduct_runs(
     prompts: Source,
     plans: Mapping[str, Mapping],
 ) -> list[Summary]:
-    """Conduct runs together, each in its own folder; returns their summaries in order.
+    """Ask what is missing in all runs together, each in its own folder, and return
+    their summaries in the order of `runs`.
 
-    An error that stops them before they begin is in the summaries too, since an exception would not
-    come back from an executor. `prompts` of a plan are read once, {path: text}, for all its runs.
-    `plans` maps a folder of runs to the plan that they belong to.
+    If an error stops them before they begin, every summary holds it: an exception would
+    not come back from an executor. `prompts` is the folder or the {path: text} that all
+    runs take their prompts from. `plans` maps a folder of runs to the plan that they
+    belong to.
     """
     settings = settings._replace(respondents=RESPONDENTS, effort=effort_of_all(runs))
     try:

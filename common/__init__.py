@@ -1,7 +1,8 @@
-"""The bench: asking, reading, keeping. Knows nothing of any experiment.
+"""The lowest floor of the project: it asks models, reads their replies and keeps both.
+It knows nothing of any experiment.
 
-Here: its version, the exit codes, and the errors that carry them. The message of each error is the
-one line a user reads.
+This file holds the version, the exit codes, and the errors that carry these codes. The
+message of an error is the one line that a user reads.
 """
 
 import sys
@@ -40,46 +41,49 @@ MEANING = {  # the gravest first
 
 
 class Stop(Exception):
-    """Ends the program with `code`; `str()` is one line: what, where, what to do."""
+    """The program ends with `code`. `str()` of the error is one line: what is wrong,
+    where, and what to do."""
 
     code = UNEXPECTED
 
 
 class UsageError(Stop):
-    """Wrong usage, configuration or input file."""
+    """The usage, the configuration or an input file is wrong."""
 
     code = USAGE
 
 
 class Older(UsageError):
-    """A run of an earlier version, which today's code can neither ask nor judge again."""
+    """The run is of an earlier version, and today's code can neither ask nor judge it
+    again."""
 
 
 class Incomplete(Stop):
-    """Work is left that the same command will do."""
+    """Some work is left, and the same command will do it."""
 
     code = INCOMPLETE
 
 
 class OverBudget(Stop):
-    """The limit would be passed."""
+    """The work would cost more than the limit."""
 
     code = BUDGET
 
 
 class ProviderRefused(Stop):
-    """Key, credit, permission or model: asking again would not help."""
+    """The provider refuses the key, the account, the permission or the model, so asking
+    again would not help."""
 
     code = PROVIDER
 
 
 class Unreadable(Stop):
-    """All was asked, and of no model can a decision be read."""
+    """Every call was made, but no model gave a decision that can be read."""
 
     code = UNREADABLE
 
 
 class Interrupted(Stop):
-    """Ctrl-C or SIGTERM; the journal is intact."""
+    """Ctrl-C or SIGTERM ended the program; the journal is intact."""
 
     code = INTERRUPTED

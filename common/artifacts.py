@@ -1,7 +1,8 @@
-"""Bytes that are the same everywhere, canonical JSON, atomic files.
+"""Write and read files whose content is the same on every machine: canonical JSON,
+hashes, and files that are replaced as a whole.
 
-Compressed bytes differ between builds of zlib, so every hash in a manifest is of what a file says
-unpacked (`content_sha256`).
+Compressed bytes differ between builds of zlib. So every hash in a manifest is taken of
+the unpacked content of a file (`content_sha256`).
 """
 
 import errno
@@ -28,7 +29,8 @@ GZIP = 31  # as zlib calls the format
 
 
 def _plain(value: Any) -> Any:
-    """`value` with floats cut to 12 significant digits and tuples as lists."""
+    """Return `value` with floats rounded to 12 significant digits and tuples turned
+    into lists."""
     if isinstance(value, float):
         return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
     if hasattr(value, "_asdict"):
@@ -41,7 +43,8 @@ def _plain(value: Any) -> Any:
 
 
 def canonical_json(value: Any, indent: int | None = None) -> str:
-    """JSON with sorted keys, 12 significant digits, no spaces (or `indent`); NaN is an error.
+    """Return a value as JSON with sorted keys and 12 significant digits, without spaces
+    unless `indent` is given. NaN is an error.
 
     NamedTuples become objects. The same value gives the same text on every Python.
     """
@@ -56,34 +59,37 @@ def canonical_json(value: Any, indent: int | None = None) -> str:
 
 
 def json_file(value: Any) -> bytes:
-    """A JSON file for people and machines: two spaces of indent, one newline at the end."""
+    """Return the text of a JSON file for people and machines: it has two spaces of
+    indent and one newline at the end."""
     return (canonical_json(value, indent=2) + "\n").encode()
 
 
 def jsonl(rows: Iterable[Any]) -> bytes:
-    """One canonical JSON line a row."""
+    """Return the rows as text, each as canonical JSON on one line."""
     return "".join(canonical_json(row) + "\n" for row in rows).encode()
 
 
 def gzip_bytes(data: bytes, level: int = 9) -> bytes:
-    """A gzip member without name or time: the same input gives the same bytes on one zlib."""
+    """Pack `data` as a gzip member without name or time, so that one build of zlib
+    always gives the same bytes."""
     return gzip_parts([data], level)
 
 
 def gzip_parts(parts: Iterable[bytes], level: int) -> bytes:
-    """The gzip member of all parts together, of which one at a time is in memory."""
+    """Pack several parts as one gzip member, with one part at a time in memory."""
     pack = zlib.compressobj(level, zlib.DEFLATED, GZIP)
     packed = b"".join([*map(pack.compress, parts), pack.flush()])
     return GZIP_HEADER + packed[len(GZIP_HEADER) :]  # zlib's names the system
 
 
 def sha256(data: bytes | str) -> str:
-    """Hex digest; text is hashed as UTF-8."""
+    """Return the SHA-256 of `data` as hex digits; text is hashed as UTF-8."""
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
 def merkle_root(leaves: Iterable[Mapping[str, str]]) -> str:
-    """The root of a Merkle tree over canonical JSON leaves (RFC 6962, section 2.1).
+    """Return the root of a Merkle tree whose leaves are canonical JSON (RFC 6962,
+    section 2.1).
 
     >>> merkle_root([]) == sha256("")
     True
@@ -93,7 +99,8 @@ def merkle_root(leaves: Iterable[Mapping[str, str]]) -> str:
 
 
 def _root(row: Sequence[bytes]) -> bytes:
-    """The node above a row: of its first largest power of two, and of the rest."""
+    """Return the hash of the tree over a row of leaves. The left branch has the largest
+    power of two that is smaller than the row; the right branch has the rest."""
     if len(row) == 1:
         return row[0]
     left = 1 << (len(row) - 1).bit_length() - 1
@@ -109,13 +116,14 @@ CHUNK = 1 << 16  # bytes of a packed file that are unpacked at once
 
 
 def read_bytes(path: Path) -> bytes:
-    """Content of a file of ours; ValueError where it is longer than LONGEST."""
+    """Return the content of a file that this project wrote; ValueError if it is longer
+    than LONGEST."""
     with regular(path) as file:
         return at_most(LONGEST, file)
 
 
 def at_most(size: int, file: BinaryIO) -> bytes:
-    """What is left of a file; ValueError where that is more than `size` bytes."""
+    """Read the rest of an open file; ValueError if that is more than `size` bytes."""
     data = file.read(size + 1)
     if len(data) > size:
         raise ValueError(f"longer than {size} bytes")
@@ -123,15 +131,20 @@ def at_most(size: int, file: BinaryIO) -> bytes:
 
 
 def unpacked(path: Path) -> BinaryIO:
-    """The content of anybody's file to read bit by bit, unpacked where the name ends in .gz."""
+    """Open any file for reading piece by piece; a file whose name ends in .gz is
+    unpacked on the way."""
     if str(path).endswith(".gz"):
         return cast(BinaryIO, gzip.open(path, "rb"))
     return open(path, "rb")
 
 
 def regular(path: Path) -> BinaryIO:
-    """A file of ours to read bit by bit, unpacked where its name ends in .gz; OSError where it is
-    packed otherwise than by us, or a link, a pipe or a device, which may never end."""
+    """Open a file that this project wrote for reading piece by piece; a file whose name
+    ends in .gz is unpacked on the way.
+
+    OSError if the file was packed by another program, or if it is a link, a pipe or a
+    device, which may never end.
+    """
     fault = ""
     if not stat.S_ISREG(os.lstat(path).st_mode):
         fault = "no regular file"
@@ -143,7 +156,8 @@ def regular(path: Path) -> BinaryIO:
 
 
 def _fault_in_member(path: Path) -> str:
-    """What is wrong with the one gzip member that a file of ours is, "" where nothing is."""
+    """Say what is wrong with a packed file that must be one gzip member of this
+    project; "" if nothing is."""
     unpacker = zlib.decompressobj(GZIP)
     with open(path, "rb") as file:
         if not file.peek().startswith(GZIP_HEADER):
@@ -160,13 +174,14 @@ def _fault_in_member(path: Path) -> str:
 
 
 def content_sha256(path: Path) -> str:
-    """SHA-256 of what the file says, not of how it is packed."""
+    """Return the SHA-256 of a file's unpacked content."""
     with unpacked(path) as file:
         return hashlib.file_digest(cast(io.BytesIO, file), "sha256").hexdigest()
 
 
 def sha256_in(folder: Path, name: str) -> str:
-    """SHA-256 of what a file of ours says; "" where it can't be read."""
+    """Return the SHA-256 of the unpacked content of the file `name`; "" if the file
+    can't be read."""
     try:
         return sha256(read_bytes(folder / name))
     except (OSError, ValueError):
@@ -174,13 +189,13 @@ def sha256_in(folder: Path, name: str) -> str:
 
 
 def content_of(name: str, data: bytes) -> bytes:
-    """What a file of this name and these bytes says."""
+    """Return the unpacked content of a file with this name and these bytes."""
     return gzip.decompress(data) if name.endswith(".gz") else data
 
 
 def check_file(path: Path) -> None:
-    """OSError where a pipe or a device stands there: it may never end, and to write a file in
-    its place would take it away."""
+    """Raise OSError if the path is a pipe or a device: reading it may never end, and
+    writing a file there would replace it."""
     special = path.exists() and not (path.is_file() or path.is_dir())
     if special:
         raise OSError(errno.EINVAL, "a pipe or a device, no file", str(path))
@@ -190,8 +205,8 @@ EXCERPT = 40  # characters of what stands at a first difference
 
 
 def first_difference(expected: bytes, actual: bytes) -> str:
-    """Where two contents part, in words: line, column, and what stands there. A line that is short
-    is shown whole, since its beginning often names it.
+    """Say where two contents part: the line, the column, and what stands there. A short
+    line is shown whole, because its beginning often names it.
 
     >>> print(first_difference(b'{"a":1}', b'{"a":2}'))
     first difference in line 1, column 6: expected '{"a":1}', found '{"a":2}'
@@ -213,7 +228,8 @@ def _excerpt(data: bytes, at: int) -> str:
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
-    """The whole file or the old one: written beside, synced, renamed over."""
+    """Write a file so that a crash leaves the whole new file or the old one: the data
+    go to a temporary file, are synced, and the file is renamed."""
     path = Path(path)
     check_file(path)
     sweep(path.parent, f".{escape(path.name)}.*.tmp")
@@ -232,8 +248,9 @@ def write_atomic(path: Path, data: bytes | str) -> None:
 
 
 def sweep(folder: Path, pattern: str = "**/.*.tmp") -> None:
-    """Remove what kills during `write_atomic` left: of all files in `folder` and below it, where
-    nobody else can be writing them; or of those that the pattern finds."""
+    """Remove the temporary files that a killed `write_atomic` left in `folder` and
+    below. `pattern` can choose some of them. Call this only where no other process can
+    be writing."""
     for litter in Path(folder).glob(pattern):
         litter.unlink(missing_ok=True)
 
@@ -243,7 +260,8 @@ TOO_DEEP = f"must be nested at most {DEEPEST} deep"
 
 
 def parsed(text: bytes | str, **hooks: Any) -> Any:
-    """The value of a JSON text; ValueError where it is none, or more than Python can hold."""
+    """Return the value of a JSON text; ValueError if it is no JSON, or holds more than
+    Python can."""
     if len(text) >= LONGEST:
         raise ValueError(f"longer than {LONGEST} bytes")
     if isinstance(text, bytes):
@@ -259,12 +277,14 @@ def parsed(text: bytes | str, **hooks: Any) -> Any:
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; one that is longer than any of ours in pieces, which are no JSON."""
+    """Yield the lines of a file. A line longer than any that this project writes comes
+    in pieces, and no piece is JSON."""
     return iter(partial(file.readline, LONGEST), b"")
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line number, value) of each line; ValueError names file and line of a damaged one."""
+    """Yield (line number, value) of each line of a file; ValueError names the file and
+    the damaged line."""
     with regular(path) as file:
         for number, line in enumerate(lines_of(file), 1):
             if not line.strip():
@@ -284,14 +304,15 @@ FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")
 
 
 def csv_bytes(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """A line of names, then a line for each row."""
+    """Return a CSV file: one line with the names of the fields, then one line for each
+    row."""
     table = [map(row.__getitem__, fields) for row in rows]
     return "".join(map(csv_line, [fields, *table])).encode()
 
 
 def csv_line(values: Iterable[Any]) -> str:
-    """One row. (Python's own writer leaves a bare carriage return unquoted in some versions, and a
-    reader then ends the row there.)"""
+    """Return one row of a CSV file. Python's own writer is not used: in some versions
+    it leaves a bare carriage return unquoted, and a reader ends the row there."""
     return ",".join(map(_cell, values)) + "\n"
 
 

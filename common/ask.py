@@ -1,10 +1,12 @@
-"""Asks what a study wants to know: from the journal, from a respondent, or over the wire.
+"""Answer the requests of a study: from the journal, from a simulated respondent, or
+from a server.
 
-    [reply, …] = await ask([request, …])     # paid for as a whole or not begun
+    [reply, …] = await ask([request, …])     # all are paid for, or none is begun
 
-A study is a function that calls `ask`, again and again and many at once; what it returns is
-its own. A slow reply delays only what waits for it. Before a model's first call of a stage it
-is warmed up: two calls on a matter without bearing, which teach what the server takes.
+A study is an async function that calls `ask` as often as it likes, also many times at
+once; it returns whatever it wants. A slow reply delays only the code that waits for it.
+Before the first call of a model at a stage come two warm-up calls on an unrelated
+matter, which show what the server accepts.
 """
 
 import asyncio
@@ -48,7 +50,8 @@ Study = Callable[[Ask], Coroutine[Any, Any, Any]]
 
 
 class Warmup(NamedTuple):
-    """A call on a matter without bearing. `reads`: whether an answer to it can be read."""
+    """A warm-up call on an unrelated matter. `reads` tells whether its answer can be
+    read."""
 
     request: Request
     reads: Callable[[str], bool]
@@ -61,8 +64,8 @@ NEUTRAL = (
 
 
 def neutral_warmups(requests: Sequence[Request]) -> list[Warmup]:
-    """Two calls for each (model, stage) of these, where a stage has no form: any answer will
-    do."""
+    """Return two warm-up calls for each (model, stage) of these requests. They suit
+    stages that ask for no form of answer: any answer will do."""
     kinds = {(request.model, request.stage): request for request in requests}
     warmups = []
     for request in kinds.values():
@@ -83,8 +86,8 @@ def neutral_warmups(requests: Sequence[Request]) -> list[Warmup]:
 
 
 class Clock:
-    """The loop that waits, the chance in waiting, and the time of day for the journal. Tests
-    put one in that takes no time."""
+    """Asker's source of waiting, of random waiting times, and of the time of day for
+    the journal. Tests replace it by a clock that takes no time."""
 
     loop = staticmethod(asyncio.new_event_loop)
     jitter = staticmethod(random.uniform)
@@ -95,7 +98,8 @@ class Clock:
 
 
 def replayed(study: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a study whose `ask` answers at once, from a journal."""
+    """Run a study whose `ask` answers at once, from a journal, and return its
+    result."""
     try:
         study.send(None)
     except StopIteration as end:
@@ -104,10 +108,12 @@ def replayed(study: Coroutine[Any, Any, Any]) -> Any:
 
 
 class Asker:
-    """The calls of a session over one provider, of one run or of several together.
+    """Make the calls of one session with one provider, for one run or for several
+    together.
 
-    Of several runs a call belongs to the one whose name its id begins with; each has a journal.
-    `outcomes`, `retries` and `earlier` count what is over, of `total` calls.
+    If there are several runs, each has a journal, and a call belongs to the run whose
+    name begins its id. Of `total` calls, `outcomes`, `retries` and `earlier` count
+    those that are over.
     """
 
     def __init__(
@@ -120,8 +126,8 @@ class Asker:
         watch: Callable[["Asker"], None] = lambda asker: None,
         clock: Any = Clock,
     ) -> None:
-        """`go_on`: ask models on whose warm-up answers can't be read. `watch` is called when
-        something is over."""
+        """Prepare the session. `go_on` asks also those models whose warm-up answers
+        can't be read. `watch` is called whenever a call is over."""
         self.provider, self.journals, self.gate = provider, journals, gate
         self.go_on, self.watch, self.clock = go_on, watch, clock
         self.outcomes: Counter[str] = Counter()
@@ -152,14 +158,14 @@ class Asker:
         return self._run(request), request.model, request.prepares
 
     def how(self, request: Request) -> Adapted:
-        """How its model is asked at this stage."""
+        """Return how the request's model is to be asked at this stage."""
         return self.adapted.get(self._key(request), PLAIN)
 
     # -- a session ------------------------------------------------------------------------------
 
     def run(self, studies: Sequence[Study]) -> None:
-        """Drive every study to its end. Calls that can't be made are answered `not_run`; the
-        gate says why."""
+        """Run all studies to their end. A call that can't be made is answered
+        `not_run`, and the gate says why."""
         with asyncio.Runner(loop_factory=self.clock.loop) as runner:
             runner.run(self._all(studies))
 
@@ -174,8 +180,8 @@ class Asker:
                 signal.signal(number, handler)
 
     async def _until_done(self, work: Sequence[asyncio.Future[Any]]) -> None:
-        """Wait for all, but after an interruption not longer than the drain takes. A fault of
-        ours ends the session at once."""
+        """Wait for all of `work`, but after an interruption not longer than the drain
+        takes. An error in this program ends the session at once."""
         waiting = set(work)
         self.interrupted = asyncio.get_running_loop().create_future()
         while waiting:
@@ -192,8 +198,8 @@ class Asker:
         self.interrupted.cancel()
 
     def _heed_signals(self) -> dict[int, Any]:
-        """Ctrl-C, SIGTERM and SIGHUP ask for a clean end; a second one ends at once. What was
-        done with them before, by number."""
+        """Let Ctrl-C, SIGTERM and SIGHUP ask for a clean end; a second signal ends the
+        program at once. Return {number of a signal: its handler before}."""
         before: dict[int, Any] = {}
         if threading.current_thread() is not threading.main_thread():
             return before
@@ -211,6 +217,8 @@ class Asker:
         return before
 
     def interrupt(self) -> None:
+        """Begin no more calls, since the user wants to stop; asked a second time, raise
+        KeyboardInterrupt."""
         if isinstance(self.gate.stop, Interrupted):
             raise KeyboardInterrupt
         self.gate.halt(
@@ -222,8 +230,8 @@ class Asker:
     # -- asking ---------------------------------------------------------------------------------
 
     async def __call__(self, requests: Sequence[Request]) -> list[Reply]:
-        """The replies, in order. Calls that are not in the journal are paid for as a whole or
-        not begun."""
+        """Return the replies to `requests`, in their order. Either all calls that are
+        not in the journal are paid for, or none of them is begun."""
         for request in requests:
             if request.id in self._ids:
                 raise ValueError(f"the id {request.id!r} is used twice")
@@ -250,7 +258,7 @@ class Asker:
         return [replies[request.id] for request in requests]
 
     def _earlier(self, request: Request) -> Reply | None:
-        """The reply of an earlier start."""
+        """Return the reply that an earlier start of this run received, or None."""
         reply = self.journals[self._run(request)].answer(request)
         if reply is None:
             return None
@@ -271,7 +279,7 @@ class Asker:
         return self._settled(request, NOT_RUN)
 
     def _at_once(self, request: Request) -> Reply:
-        """What a simulated respondent answers."""
+        """Return the answer of a simulated respondent."""
         if self.gate.shut:
             return self._not_run(request)
         body = self.provider.body(request)
@@ -283,7 +291,7 @@ class Asker:
         return self._settled(request, reply)
 
     async def _answer(self, request: Request, group: Group) -> Reply:
-        """Attempts at a call until one decides it."""
+        """Repeat a call until one attempt decides it, and return the reply."""
         tries = 0
         while await self.gate.enter(request, group):
             body, exchange = await self._attempt(request)
@@ -303,7 +311,8 @@ class Asker:
         return self._not_run(request)
 
     async def _attempt(self, request: Request) -> tuple[dict[str, Any], Exchange]:
-        """(the body that was sent, what came of it)."""
+        """Make one attempt at a call, and return (the body that was sent, the
+        exchange)."""
         adapted = self.how(request)
         body = self.provider.body(request, adapted)
         journal = self.journals[self._run(request)]
@@ -326,7 +335,8 @@ class Asker:
         reading: Reading,
         outcome: str | None,
     ) -> Reply:
-        """Charge an attempt and write it down: before its reply counts."""
+        """Charge an attempt and write it to the journal, before anything uses its
+        reply."""
         cost, charged = self.gate.money.charge(request, reading)
         reply = reading.reply._replace(cost_usd=cost)
         journal = self.journals[self._run(request)]
@@ -350,8 +360,11 @@ class Asker:
         reading: Reading,
         tries: int,
     ) -> tuple[str | None, float]:
-        """(the call's outcome, if this attempt ends it; else seconds until the next one).
-        A model that would not answer any other prompt either is set aside."""
+        """Judge one attempt. Return the call's outcome if this attempt ends the call,
+        else the seconds to wait until the next one.
+
+        The model is set aside if no other prompt would be answered either.
+        """
         model = request.model
         message = f"{request.id}: {reading.reply.message}"
         if request.stage == WARMUP and self._taught(request, body, exchange, reading):
@@ -375,7 +388,8 @@ class Asker:
         return None, BACKOFF_S[tries] * self.clock.jitter(0.5, 1.5)
 
     def _stop_for_today(self, message: str, seconds: float | None) -> None:
-        """The account may ask no more until then."""
+        """Send nothing more for now, since the account may not ask before the time that
+        the server names."""
         self.gate.halt(
             Incomplete(
                 f"no more calls today: {message}; the cap is lifted at "
@@ -384,7 +398,8 @@ class Asker:
         )
 
     def _utc(self, seconds: float | None) -> str:
-        """The time of day `seconds` from now; the next midnight, where nobody says when."""
+        """Return the time of day `seconds` from now, or the next midnight if `seconds`
+        is None."""
         now = datetime.fromisoformat(self.clock.stamp())
         then = now.replace(hour=0, minute=0, second=0) + timedelta(days=1)
         if seconds is not None:
@@ -394,8 +409,8 @@ class Asker:
     # -- warming up -----------------------------------------------------------------------------
 
     async def _prepare(self, requests: Sequence[Request]) -> None:
-        """Wait until the models of these calls are warmed up for their stages, in every run: no
-        run begins before another."""
+        """Wait until the models of these calls are warmed up for their stages in every
+        run, so that no run begins before another."""
         kinds = {(request.model, request.stage) for request in requests}
         for key in self._warmups:
             _, model, stage = key
@@ -407,8 +422,8 @@ class Asker:
         await asyncio.gather(*tasks)
 
     async def _warm_up(self, key: tuple[str, str, str]) -> None:
-        """Two calls, one after the other. A model of whose answers none can be had or read is
-        set aside."""
+        """Make the two warm-up calls of a model and stage, one after the other. The
+        model is set aside if no answer comes or none can be read."""
         _, model, _ = key
         readable, text = False, ""
         for request, reads in self._warmups[key]:
@@ -440,7 +455,8 @@ class Asker:
         exchange: Exchange,
         reading: Reading,
     ) -> bool:
-        """Whether the warm-up call has to be made again in another way, which is learned."""
+        """Tell whether a warm-up call must be repeated in another form, and remember
+        that form."""
         known = self.provider.model(request.model)
         key = self._key(request)
         self.adapted[key] = wire.asked(self.how(request), body)
@@ -451,7 +467,8 @@ class Asker:
         return True
 
     def _learn(self, request: Request, reply: Reply) -> None:
-        """What room a model needs, once a warm-up answer is there."""
+        """Remember how much room for output a model needs, as its warm-up answer
+        shows."""
         if request.stage != WARMUP or reply.outcome not in wire.FINAL_OUTCOMES:
             return
         known = self.provider.model(request.model)

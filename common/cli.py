@@ -1,4 +1,5 @@
-"""What every script has in common: flags and their help, provider, --json, exit code, progress."""
+"""What all scripts share: flags and their help, the choice of a provider, --json, exit
+codes, and the progress line."""
 
 import argparse
 import json
@@ -50,7 +51,7 @@ program = (
 
 
 def wrapped(text: str, width: int = WIDTH, indent: str = "    ") -> str:
-    """Text in lines that fit a terminal; a path stays whole."""
+    """Break a text into lines that fit a terminal, without breaking a path."""
     return textwrap.fill(
         text,
         width,
@@ -61,15 +62,16 @@ def wrapped(text: str, width: int = WIDTH, indent: str = "    ") -> str:
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Every flag begins a line of its own and no word is broken: people scan it, and shells
-    complete from it."""
+    """The layout of --help: each flag begins a line of its own and no word is broken,
+    because people scan the list and shells complete from it."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrapped(" ".join(text.split()), width, "").splitlines()
 
 
 class Parser(argparse.ArgumentParser):
-    """Wrong usage is a UsageError: one line, and told under --json as everything else."""
+    """An argument parser that reports wrong usage as a UsageError: one line, also under
+    --json."""
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
@@ -91,8 +93,9 @@ class Parser(argparse.ArgumentParser):
 def parser(
     head: str, examples: str, operands: str = "", exits: str = EXIT_CODES
 ) -> argparse.ArgumentParser:
-    """A parser whose help opens with what the script does and closes with commands to copy.
-    `operands`: what stands before the flags, such as "RUN…"."""
+    """Return a parser. Its help opens with `head`, which says what the script does, and
+    closes with `examples`, commands to copy. `operands` are the arguments before the
+    flags, such as "RUN…"."""
     name = Path(sys.argv[0]).name
     if program:
         name = as_typed(f"python3 {name}")
@@ -112,7 +115,8 @@ Add = Callable[..., Any]  # `add_argument` of a group
 def add_call_flags(
     flags: argparse.ArgumentParser, out: str | None, config: str
 ) -> tuple[Add, Add]:
-    """The flags of every script that calls a model; (add to the design's, add to the files')."""
+    """Add the flags that every script has which calls a model. Return two functions
+    that add a flag: one to the group of the design, one to the group of the files."""
     add = flags.add_argument_group("who answers").add_argument
     add(
         "--provider",
@@ -194,7 +198,7 @@ def add_call_flags(
 
 
 def add_examples_flag(add: Add, before: str) -> None:
-    """--examples, of the scripts that have it."""
+    """Add --examples, for the scripts that have it."""
     add(
         "--examples",
         type=int,
@@ -206,14 +210,15 @@ def add_examples_flag(add: Add, before: str) -> None:
 
 
 def add_json_flag(add: Add) -> None:
-    """--json, the same words everywhere."""
+    """Add --json, with the same help in every script."""
     add(
         "--json", action="store_true", help="one JSON object on stdout and nothing else"
     )
 
 
 def names(text: str | None) -> list[str] | None:
-    """ "a,b" → ["a", "b"]; None stays None. UsageError where bytes of it are no text."""
+    """Split "a,b" into ["a", "b"]; None stays None. UsageError if some of its bytes are
+    no text."""
     if text is None:
         return None
     if any("\ud800" <= c <= "\udfff" for c in text):
@@ -224,7 +229,7 @@ def names(text: str | None) -> list[str] | None:
 
 
 def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]:
-    """Limits by stage, from "8" or "strategy=6,decision=8"."""
+    """Return {stage: calls at once}, read from "8" or from "strategy=6,decision=8"."""
     limits = dict(defaults)
     for part in filter(None, (text or "").split(",")):
         stage, _, value = part.rpartition("=")
@@ -239,13 +244,13 @@ def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]
 
 
 def temperature(text: str) -> float | str:
-    """A number, or "default"."""
+    """Return a temperature: a number, or "default"."""
     return text if text == "default" else float(text)
 
 
 def _env_file(path: Path) -> dict[str, str]:
-    """{name: value} of the OPENROUTER_… lines of a `.env`; UsageError for a name that nobody
-    reads."""
+    """Return {name: value} of the OPENROUTER_… lines of a `.env` file; UsageError for a
+    name that this project does not use."""
     if not path.is_file():
         return {}
     text = path.read_text(encoding="utf-8", errors="replace")
@@ -265,8 +270,8 @@ def _env_file(path: Path) -> dict[str, str]:
 
 
 def setting(name: str) -> str:
-    """Of the environment, else of `.env` in the current folder, else of that beside the scripts;
-    "" where none has it."""
+    """Return a setting: from the environment, or else from `.env` in the current
+    folder, or else from `.env` beside the scripts. It is "" if none of them has it."""
     value = os.environ.get(name)
     if value is None:
         settings = _env_file(ROOT / ".env") | _env_file(Path(".env"))
@@ -275,17 +280,18 @@ def setting(name: str) -> str:
 
 
 def api_key() -> str:
-    """The key; "" where there is none."""
+    """Return the provider's key; "" if there is none."""
     return setting(KEY_VARIABLE)
 
 
 def host_of(address: str) -> str:
-    """The host of an address that has been checked."""
+    """Return the host of an address that has been checked."""
     return urlsplit(address).hostname or ""
 
 
 class Choice(NamedTuple):
-    """Who answers. `address` is the base URL, "" where answers are simulated."""
+    """Which provider answers. `address` is its base URL, or "" if the answers are
+    simulated."""
 
     simulated: bool
     address: str
@@ -293,7 +299,7 @@ class Choice(NamedTuple):
 
 
 def choose(provider: str, base_url: str | None) -> Choice:
-    """The provider that the flags and the environment name."""
+    """Return the provider that the flags and the environment name."""
     if base_url and provider == "simulated":
         raise UsageError(
             "--base-url: simulated respondents need no server; leave it out"
@@ -315,8 +321,8 @@ NOTES = 8  # shown of what was noticed
 
 
 class Done(NamedTuple):
-    """`facts` are what --json says and `text` what people read; `error` is for stderr in both
-    cases, one line or one a run."""
+    """How a script ended. --json prints `facts`; people get `text`. `error` goes to
+    stderr in both cases: one line, or one line for each run."""
 
     code: int
     facts: Mapping[str, Any]
@@ -330,9 +336,12 @@ def run(
     machine: bool | None = None,
     resumes: bool = True,
 ) -> None:
-    """Run `main` and leave with its exit code. `machine`: stdout gets one JSON object, whatever
-    happens; None takes it from --json (a help is for people all the same). `resumes`: the same
-    command goes on where it broke off."""
+    """Run `main` and leave the process with its exit code.
+
+    If `machine` is True, stdout gets one JSON object whatever happens; None means that
+    --json decides (but --help is always for people). `resumes` tells whether the same
+    command continues where it stopped.
+    """
     _heed_signals()
     _open_streams()
     machine = "--json" in argv if machine is None else machine
@@ -344,8 +353,9 @@ def run(
 
 
 def _heed_signals() -> None:
-    """SIGTERM and SIGHUP end a script as Ctrl-C does. (A shell starts what runs in its
-    background with SIGINT ignored: half of a run would then heed it and the other half not.)"""
+    """Let SIGTERM and SIGHUP end a script as Ctrl-C does. A shell starts background
+    commands with SIGINT ignored, so without this some processes of a run would stop and
+    others would not."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None:
@@ -353,7 +363,8 @@ def _heed_signals() -> None:
 
 
 def _open_streams() -> None:
-    """UTF-8 on both streams, whatever the system's; nowhere, where a caller has closed one."""
+    """Set stdout and stderr to UTF-8, whatever the system uses. A stream that the
+    caller has closed is replaced by one that discards."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
@@ -364,7 +375,8 @@ def _open_streams() -> None:
 def conclude(
     main: Callable[[Sequence[str]], Done], argv: Sequence[str], resumes: bool
 ) -> Done:
-    """What `main` returns, or what it raised as the end of a script."""
+    """Return what `main` returns, or, if it raises, the `Done` that describes the
+    error."""
     try:
         return main(argv)
     except Stop as stop:
@@ -392,7 +404,8 @@ def conclude(
 
 
 def unfinished(complete: Iterable[bool]) -> str:
-    """What stands against a study of such runs; "" where all are complete."""
+    """Return the error line of a study whose runs are not all complete; "" if they
+    are."""
     complete = list(complete)
     left = complete.count(False)
     return (
@@ -406,19 +419,21 @@ def unfinished(complete: Iterable[bool]) -> str:
 
 
 def note(lines: Sequence[str]) -> None:
-    """What was noticed on the way, on stderr: the first few, and how many more there are."""
+    """Print to stderr what was noticed on the way: the first few lines, and how many
+    more there are."""
     more = [f"and {len(lines) - NOTES} more"] if len(lines) > NOTES else []
     for line in [*lines[:NOTES], *more]:
         print(f"note: {printable(line)}", file=sys.stderr)
 
 
 def error_line(text: Stop | str | None) -> str:
-    """A Stop, or another text, as `Done.error` holds it; "" of None."""
+    """Return a Stop or a text in the form of `Done.error`; "" for None."""
     return " ".join(str(text or "").split())
 
 
 def as_typed(text: str) -> str:
-    """Commands as this user types them: the example is one of a checkout."""
+    """Return a text with its commands as this user types them: the examples assume a
+    checkout."""
     if not program:
         return text
     # "python3 run_pilot.py" is "cirrus-bench pilot" where it is installed
@@ -427,7 +442,7 @@ def as_typed(text: str) -> str:
 
 
 def tell(done: Done, machine: bool) -> int:
-    """Say how it ended, on both streams; the exit code."""
+    """Print how the script ended, on stdout and stderr, and return the exit code."""
     error = as_typed(_without_key(printable(done.error))) or None
     for line in (error or "").splitlines():
         print(f"error: {line}", file=sys.stderr)
@@ -465,12 +480,14 @@ def _without_key(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """JSON on one line, with what a terminal would obey written as \\u…: it reads back the same."""
+    """Write what a terminal would obey as \\u…, so that a line of JSON is safe to print;
+    it reads back as the same value."""
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def printable(text: Any) -> str:
-    """Text of foreign origin for a terminal: no escape sequences, no other control characters."""
+    """Return text from outside as a terminal may show it: without escape sequences and
+    other control characters."""
     return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in str(text))
 
 
@@ -481,15 +498,16 @@ LINE_EVERY_S = 10.0
 
 
 class Progress:
-    """Called by `Asker` whenever something has happened; other work calls `show`. A line that is
-    not due is left out, but for the last one, which stays."""
+    """The progress line. `Asker` calls it whenever something has happened; other work
+    calls `show`. A line that comes too soon after the last is left out, except the
+    final line, which stays on the screen."""
 
     def __init__(self, name: str) -> None:
         self.name, self.live, self.started = name, sys.stderr.isatty(), time.monotonic()
         self.next = self.started + (0.0 if self.live else LINE_EVERY_S)
 
     def __call__(self, asker: Any, last: bool = False) -> None:
-        """What an Asker has done so far."""
+        """Show what an Asker has done so far."""
         if not last and time.monotonic() < self.next:
             return
         outcomes, money = asker.outcomes, asker.gate.money
@@ -524,8 +542,9 @@ class Progress:
         pairs: Mapping[str, Any],
         last: bool = False,
     ) -> None:
-        """`counts`: done, in all, and done by earlier starts; `words` for people, `pairs` for
-        programmes. The time left is told at this start's own pace."""
+        """Show one line. `counts` are the units done, the units in all, and the units
+        done by earlier starts. `words` are for people, `pairs` for programs. The time
+        left is estimated from the pace of this start alone."""
         now, (done, total, earlier) = time.monotonic(), counts
         if not last and now < self.next:
             return

@@ -1,10 +1,12 @@
-"""The same work on one core, on processes of this machine, or on a Dask cluster.
+"""Run the same work on one core, in several processes of this machine, or on a Dask
+cluster.
 
     with mapped(conduct, jobs, processes=2) as results:
-        for at, result in results:                                     # as they come
+        for at, result in results:                       # in the order of completion
 
-Work is a function of this project with one argument; both can be pickled. A worker that dies ends
-the command as incomplete: what was journalled is kept, and the same command does the rest.
+The work is a function of this project with one argument; both must be picklable. If a
+worker dies, the command ends as incomplete: the journals keep what was done, and the
+same command does the rest.
 """
 
 import importlib
@@ -50,7 +52,8 @@ def mapped(
     processes: int = 1,
     scheduler: str | None = None,
 ) -> Iterator[Iterator[tuple[int, Any]]]:
-    """(place in `jobs`, result) as results come. Incomplete where a worker is lost."""
+    """Yield an iterator over (place in `jobs`, result), in the order of completion.
+    Incomplete if a worker is lost."""
     if scheduler:
         with _dask(scheduler) as pool:
             there = partial(_there, ROOT, work.__module__, work.__name__)
@@ -74,7 +77,8 @@ def mapped(
 def _collected(
     pool: Executor, work: Callable[..., Any], jobs: Sequence[Any], most: int
 ) -> Iterator[tuple[int, Any]]:
-    """Jobs are handed out as others end, `most` at a time: a stop finds none that was not begun."""
+    """Give out at most `most` jobs at a time, a new one as each ends, so that a stop
+    finds no job that was given out and not begun."""
     left = enumerate(jobs)
     running: dict[Future[Any], int] = {}
     while True:
@@ -89,7 +93,8 @@ def _collected(
 
 @contextmanager
 def _ending_workers() -> Iterator[None]:
-    """A signal may have reached this process alone: the pool would wait for its workers."""
+    """End the workers too if this block is interrupted: a signal may have reached this
+    process alone, and the pool would wait for its workers."""
     try:
         yield
     except KeyboardInterrupt:
@@ -99,7 +104,8 @@ def _ending_workers() -> Iterator[None]:
 
 
 def _follow_parent() -> None:
-    """A worker whose parent was killed must not go on: it would hold the runs' folders."""
+    """End this worker when its parent is gone: otherwise it would keep the runs'
+    folders locked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
@@ -112,7 +118,8 @@ def _exit_with_parent() -> None:
 
 
 def _interruptible(work: Callable[..., Any], job: Any) -> Any:
-    """A terminal's Ctrl-C reaches every process: it ends work, not a worker's waiting for it."""
+    """Do one job in a worker. A terminal's Ctrl-C reaches every process; here it ends a
+    job, but not a worker that waits for a job."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return work(job)
@@ -150,8 +157,8 @@ def _dask(address: str) -> Iterator[Executor]:
 
 
 def _there(root: str, module: str, name: str, job: bytes) -> Any:
-    """On a worker that may not have this project on its path, nor has the scheduler: sent by
-    value, it brings the path."""
+    """Do one job on a Dask worker. Neither the worker nor the scheduler may have this
+    project on its path, so this function is sent by value and brings the path."""
     sys.path.insert(0, root)
     work = getattr(importlib.import_module(module), name)
     return work(pickle.loads(job))

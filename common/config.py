@@ -1,5 +1,8 @@
-"""The set-up of every script that calls models: settle, dry run or conduct. Configuration is
-strict JSON, and the flags are checked as a file is."""
+"""Set up a script that calls models: settle the configuration, then show a dry run or
+conduct the study.
+
+Configuration is strict JSON, and flags are checked by the same rules as files.
+"""
 
 import math
 from argparse import Namespace
@@ -56,7 +59,8 @@ MERGED = ("cost", "concurrency", "toggles", "randomization", "models", "prices")
 def configuration(
     files: Iterable[Path | str], kind: shape.Kind, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The files, each over those before it, then the flags that are not None; all checked."""
+    """Merge the files, a later one over those before it, then the flags that are not
+    None. Check the whole and return it."""
     layers = [load(path, kind) for path in dict.fromkeys(map(Path, files))]
     flags_given = {key: value for key, value in given.items() if value is not None}
     layers.append(shape.check(kind, flags_given, "command line"))
@@ -70,7 +74,8 @@ def configuration(
 
 
 def flags(args: Namespace, *more: str) -> dict[str, Any]:
-    """The flags that a configuration file may say too; `more`: by names that both have."""
+    """Return the flags that a configuration file may also set, under the file's keys.
+    `more` names flags whose key has the same name."""
     out = {
         "seed": args.seed,
         "reasoning_effort": effort_of(args.effort),
@@ -85,13 +90,13 @@ def flags(args: Namespace, *more: str) -> dict[str, Any]:
 
 
 def effort_of(level: str | None) -> str | None:
-    """The level of --effort; None where none is given or sent."""
+    """Return the level of --effort, or None if none is given or none is to be sent."""
     return None if level == "default" else level
 
 
 class Setup(NamedTuple):
-    """`usual`: the configuration without --config and flags; `limits`: calls at once by
-    stage."""
+    """A settled configuration. `usual` is the configuration without --config and flags;
+    `limits` is {stage: calls at once}."""
 
     args: Namespace
     config: dict[str, Any]
@@ -101,7 +106,7 @@ class Setup(NamedTuple):
 
     @property
     def models(self) -> list[str]:
-        """The models of --models, else of the configuration; each once."""
+        """Return the models of --models, or else of the configuration, each once."""
         names = cli.names(self.args.models)
         if names is None:
             names = self.config["respondents" if self.choice.simulated else "models"]
@@ -112,16 +117,20 @@ class Setup(NamedTuple):
         return names
 
     def design(self, keys: Iterable[str], **more: Any) -> dict[str, Any]:
-        """The part of the configuration that makes the study, the models, and `more`."""
+        """Return what makes the study: these keys of the configuration, the models, and
+        `more`."""
         chosen = {key: self.config[key] for key in keys}
         return chosen | {"models": self.models} | more
 
     def run_id(
         self, stem: str, design: Mapping[str, Any], named: Mapping[str, Any]
     ) -> str:
-        """--run-id, else `stem`: bare for the command without flags and key, but for what the
-        stem has `named`; else with a short hash, so that a command finds its own run and never
-        meets another's."""
+        """Return --run-id, or else a name that begins with `stem`.
+
+        The name is `stem` alone if the command has neither flags nor a key, apart from
+        what `named` says the stem already tells. Otherwise a short hash follows, so
+        that a command finds its own run and never another one's.
+        """
         if self.args.run_id is not None:
             return check_run_id(self.args.run_id)
         own_prompts = {"prompts": self.args.prompts} if self.args.prompts else {}
@@ -136,7 +145,8 @@ class Setup(NamedTuple):
     def identity(
         self, design: Mapping[str, Any], prompts: Mapping[str, str]
     ) -> dict[str, Any]:
-        """What makes two runs the same study; limits, prices and concurrency do not."""
+        """Return what makes two runs the same study. Limits, prices and concurrency are
+        no part of it."""
         out = {"config": dict(design), "prompts": dict(prompts)}
         own = file_hashes(self.models)
         if own:
@@ -150,14 +160,15 @@ class Setup(NamedTuple):
     def origin(
         self, folder: Path, design: Mapping[str, Any], texts: Mapping[str, str]
     ) -> Origin:
-        """What the run is made of; `texts`: {path: text} of its prompts."""
+        """Return what the run in `folder` is made of. `texts` is {path: text} of its
+        prompts."""
         hashes = {path: sha256(text) for path, text in texts.items()}
         return Origin(folder, self.identity(design, hashes), texts)
 
     def settings(
         self, name: str, seed: int, respondents: Mapping[str, Any]
     ) -> Settings:
-        """How a session asks."""
+        """Return how a session is to ask."""
         config = self.config
         return Settings(
             name=name,
@@ -178,7 +189,8 @@ class Setup(NamedTuple):
 def settle(
     args: Namespace, files: Sequence[Path], kind: shape.Kind, given: Mapping[str, Any]
 ) -> Setup:
-    """Files, then --config, then the flags; who answers; how many calls at once."""
+    """Merge the files, --config and the flags, choose the provider, and settle how many
+    calls are made at once."""
     config = configuration([*files, args.config], kind, given)
     for key in ("reasoning_effort", "effort"):
         if args.effort == "default" and key in config:
@@ -201,8 +213,8 @@ def settle(
 
 
 class Plan(NamedTuple):
-    """A study that can be asked. `name` is shown in the progress line; `preview`: what a dry
-    run tells of it, as facts for --json and as lines below the first one."""
+    """A study that can be asked. The progress line shows `name`. `preview` returns what
+    a dry run says of the study: facts for --json, and lines for people."""
 
     name: str
     origin: Origin
@@ -214,7 +226,7 @@ class Plan(NamedTuple):
 def study_main(
     setup: Setup, plan: Plan, report: Callable[[Ended], cli.Done]
 ) -> cli.Done:
-    """Conduct the study and report it, or tell what it would be."""
+    """Conduct the study and report on it; with --dry-run only say what it would be."""
     if setup.args.dry_run:
         return dry_run(setup, plan)
     settings = setup.settings(plan.name, setup.config["seed"], plan.respondents)
@@ -238,7 +250,8 @@ class Prices:
         return self.listed.get(name, self.unlisted)
 
     def expected(self, calls: Iterable[tuple[Request, int]]) -> float:
-        """Dollars that these calls probably cost, (such a request, how many)."""
+        """Return the dollars that these calls probably cost. `calls` has pairs (a
+        typical request, how many of it)."""
         return math.fsum(
             count * wire.expected_cost(request, self.known(request.model), self.assumed)
             for request, count in calls
@@ -249,7 +262,8 @@ class Prices:
 
 
 def dry_run(setup: Setup, plan: Plan) -> cli.Done:
-    """Design, calls and projected cost by the configured prices; ask and write nothing."""
+    """Return the design, the number of calls and their projected cost by the configured
+    prices. Nothing is asked or written."""
     config, choice, models = setup.config, setup.choice, setup.models
     calls = [*plan.instrument.calls()]
     count = sum(times for _, times in calls)

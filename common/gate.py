@@ -1,9 +1,12 @@
-"""What holds a call back: the limit in dollars, how many go at once, waits that a server asks
-for, and a breaker for each model. All state of a session's calls is here; one loop changes it.
+"""Decide when a call may be sent. Four things hold it back: the limit in dollars, the
+number of calls at once, waits that a server asks for, and a circuit breaker for each
+model.
 
-    while await gate.enter(request, group):     # True: its worst case is reserved, send it
+    while await gate.enter(request, group):     # True: its highest cost is reserved, so send
         ...
         gate.leave(request)                     # whatever came of it
+
+The state of all calls of a session is here, and one event loop changes it.
 """
 
 import asyncio
@@ -31,9 +34,11 @@ ROUNDING = 1 + 1e-9  # what sums of floats may be off by
 
 
 class Breaker:
-    """5 errors in a row within 60 s pause a model's calls for 30 s, then one probe is sent.
+    """Pause a model's calls for 30 s after 5 errors in a row within 60 s, then let one
+    call probe the server.
 
-    The third opening without a success between them is final. Times are seconds of any clock.
+    The third opening without a success between them is final. Times are seconds of any
+    clock.
     """
 
     def __init__(self) -> None:
@@ -44,7 +49,7 @@ class Breaker:
 
     @property
     def tripped(self) -> bool:
-        """Whether the model has to be set aside."""
+        """Whether the model must be set aside."""
         return self.openings >= OPENINGS_TO_STOP
 
     def may_send(self, now: float) -> bool:
@@ -57,18 +62,21 @@ class Breaker:
             self.state = "probing"
 
     def success(self) -> None:
-        """A late one, of a call sent before the pause, does not cut the pause short."""
+        """Note a success. A late success, of a call that was sent before the pause,
+        does not shorten the pause."""
         self.errors.clear()
         self.openings = 0
         self.answered()
 
     def answered(self) -> None:
-        """The server asks to wait: neither a success nor a failure, but it is there."""
+        """Note that the server asked to wait. That is neither a success nor a failure,
+        but it shows that the server is there."""
         if self.state == "probing":
             self.state = "closed"
 
     def failure(self, now: float) -> None:
-        """An error that is worth a retry. Those still in flight when it opens don't count."""
+        """Note an error that is worth a retry. Errors of calls that were in flight when
+        the breaker opened don't count."""
         if self.state == "open":
             return
         self.errors.append(now)
@@ -85,15 +93,16 @@ class Breaker:
 
 
 class Left(NamedTuple):
-    """What is still to be asked of one (stage, model): calls, and dollars expected a call."""
+    """What is still to be asked of one (stage, model): the calls, and the dollars
+    expected for each."""
 
     calls: int = 0
     expected_usd: float = 0.0
 
 
 class Seen(NamedTuple):
-    """What the replies of one (stage, model) cost: how many, the sum charged, the largest
-    cost."""
+    """What the replies of one (stage, model) cost: their number, the sum charged, and
+    the largest cost."""
 
     calls: int = 0
     charged_usd: float = 0.0
@@ -101,7 +110,8 @@ class Seen(NamedTuple):
 
 
 class Reserved(NamedTuple):
-    """A call that may be billed any moment, and its worst case by the price."""
+    """A call that may be billed at any moment, with the highest cost that its price
+    allows."""
 
     stage: str
     model: str
@@ -109,13 +119,16 @@ class Reserved(NamedTuple):
 
 
 class Money:
-    """What is spent, and the worst case of all that is reserved, pass no limit.
+    """The money of a session: what is spent plus the highest possible cost of all
+    reserved calls never passes the limit.
 
-    A worst case is by the server's price, else the configured or `assumed` one, times what
-    this model's replies were dearer than their size, errors with a bill included. So a server
-    that charges more than it was allowed passes the limit by the calls in flight at that
-    moment, and no call starts after. No price is believed before a reply: of a model that no
-    reply of this start has told of yet, one call at a time is in flight.
+    The highest cost of a call follows from the server's price, or else from the
+    configured or `assumed` price. It is raised if replies of this model (billed errors
+    included) turned out dearer than their size allowed. So a server that charges too
+    much passes the limit by no more than the calls in flight at that moment, and no
+    call starts afterwards. No price is believed before a reply: as long as this start
+    has no reply that tells a model's cost, one call to the model is in flight at a
+    time.
     """
 
     def __init__(
@@ -125,8 +138,9 @@ class Money:
         known: Callable[[Request], tuple[Model, Adapted]],
         spent: float = 0.0,
     ) -> None:
-        """`limit` None: none, as with simulated answers. `known`: what is known of a request's
-        model, and how it is asked."""
+        """Start with `spent` dollars spent. `limit` None means no limit, as with
+        simulated answers. `known` returns what is known of a request's model, and how
+        the model is asked."""
         self.limit, self.assumed, self.known, self.spent = limit, assumed, known, spent
         self.reserved: dict[str, Reserved] = {}  # by id, not all of them sent yet
         self.left: dict[tuple[str, str], Left] = {}
@@ -137,7 +151,7 @@ class Money:
         ] = {}  # by model: the most a cost was times its size
 
     def announce(self, request: Request, calls: int) -> None:
-        """`calls` calls such as `request` are to come."""
+        """Note that `calls` calls such as `request` are to come."""
         key = request.stage, request.model
         model, adapted = self.known(request)
         usd = wire.expected_cost(request, model, self.assumed, adapted)
@@ -148,28 +162,31 @@ class Money:
             self.left[key] = Left(total, sum_usd / total)
 
     def made(self, request: Request) -> None:
-        """An announced call is over: answered or given up."""
+        """Note that an announced call is over: it was answered or given up."""
         key = request.stage, request.model
         left = self.left.get(key)
         if left is not None:
             self.left[key] = left._replace(calls=max(0, left.calls - 1))
 
     def keep(self, left: Mapping[tuple[str, str], int]) -> None:
-        """Of what was announced, so many calls are left by (stage, model)."""
+        """Correct the number of announced calls. `left` is {(stage, model): calls that
+        are still to come}."""
         for key, announced in self.left.items():
             self.left[key] = announced._replace(calls=left.get(key, 0))
 
     def give_up(self, model: str) -> None:
-        """Nothing more is asked of the model."""
+        """Note that nothing more is asked of the model."""
         self.left = {key: left for key, left in self.left.items() if model not in key}
 
     def size(self, request: Request) -> float:
-        """Dollars that the price and the request's size allow."""
+        """Return the highest cost in dollars that the price and the size of a request
+        allow."""
         model, adapted = self.known(request)
         return wire.worst_case(request, model, self.assumed, adapted)
 
     def worst_case(self, request: Request) -> float:
-        """Dollars to reserve: by the price, and never below what such a call did cost."""
+        """Return the dollars to reserve: the highest cost by the price, and never less
+        than such a call has cost before."""
         return self._at_worst(
             Reserved(request.stage, request.model, self.size(request))
         )
@@ -183,7 +200,8 @@ class Money:
         return self.limit is not None and model not in self.priced_by_reply
 
     def fits(self, requests: Sequence[Request]) -> bool:
-        """Whether the limit holds what these calls cost at most, and those reserved."""
+        """Whether the limit allows the highest cost of these calls, beside those
+        already reserved."""
         if self.limit is None:
             return True
         ids = {request.id for request in requests}
@@ -194,7 +212,8 @@ class Money:
         return usd <= self.limit * ROUNDING
 
     def reserve(self, requests: Sequence[Request]) -> bool:
-        """Reserve all of these calls, where they fit."""
+        """Reserve the highest cost of all these calls if they fit together; return
+        whether they do."""
         if not self.fits(requests):
             return False
         for request in requests:
@@ -204,10 +223,12 @@ class Money:
         return True
 
     def charge(self, request: Request, reading: Reading) -> tuple[float | None, float]:
-        """(cost in dollars, None where unknown; dollars charged) of an attempt that is over.
+        """Charge an attempt that is over, and return (its cost in dollars, None if
+        unknown; the dollars charged).
 
-        Without `usage.cost` the reply is priced by its tokens; without a price, or where a
-        lost answer may have been billed, the worst case is charged. Never zero by default.
+        Without `usage.cost` a reply is priced by its tokens. Without a price, or if a
+        lost answer may have been billed, the highest cost is charged. The charge is
+        never 0 by default.
         """
         reply, final = reading.reply, reading.kind == "final"
         call = self.reserved.pop(request.id, None)  # by the room that it had
@@ -227,13 +248,15 @@ class Money:
         return cost, charged
 
     def _unknown_charge(self, call: Reserved, reply: Reply) -> float:
-        """A server may answer at more length than it was allowed to."""
+        """Return what to charge for an attempt of unknown cost. The server may have
+        answered at more length than it was allowed to."""
         by_tokens = wire.cost_of(reply, self.assumed)
         worst = self._at_worst(call)
         return worst if by_tokens is None else max(worst, by_tokens)
 
     def compare(self, request: Request, cost: float | None) -> None:
-        """Learn how much dearer an answer was than its worst case."""
+        """Remember how much dearer an answer was than the highest cost expected of
+        it."""
         self._compare(Reserved(request.stage, request.model, self.size(request)), cost)
 
     def _compare(self, call: Reserved, cost: float | None) -> None:
@@ -242,8 +265,8 @@ class Money:
             self.dearer[call.model] = max(before, cost / call.usd)
 
     def learn(self, stage: str, model: str, reply: Reply, charged: float) -> bool:
-        """What a reply did cost, else was charged; whether it tells: one that was blocked may be
-        free."""
+        """Remember what a reply cost, or else what was charged for it, and return
+        whether the reply tells a cost: a blocked one may be free."""
         if reply.cost_usd is None and reply.outcome not in wire.PAID_OUTCOMES:
             return False
         calls, charged_usd, largest = self.seen.get((stage, model), Seen())
@@ -253,12 +276,14 @@ class Money:
         return True
 
     def projection(self) -> float:
-        """Dollars at the end: spent, and what is left at the mean cost so far."""
+        """Return the dollars probably spent at the end: those spent so far, and the
+        rest of the calls at the mean cost so far."""
         left = [self._usual(key) * left.calls for key, left in self.left.items()]
         return self.spent + math.fsum(left)
 
     def _usual(self, key: tuple[str, str]) -> float:
-        """Dollars a call of this kind has cost so far, or is expected to."""
+        """Return the mean cost so far of a call of this kind, or, before the first, the
+        cost expected."""
         seen = self.seen.get(key)
         if seen is None:
             return self.left[key].expected_usd
@@ -271,7 +296,8 @@ class Money:
         return self.projection() > self.limit * ROUNDING
 
     def over(self, refused: Sequence[Request]) -> OverBudget:
-        """The limit as an error; `refused`: calls that no longer fit."""
+        """Return the error that says that the limit is reached. `refused` are the calls
+        that no longer fit."""
         following = ""
         if refused:
             usd = sum(map(self.worst_case, refused))
@@ -291,7 +317,8 @@ class Money:
 
 @dataclass(eq=False)
 class Group:
-    """What is paid for together or not begun."""
+    """Calls that are paid for together: either all of them are made or none is
+    begun."""
 
     requests: list[Request]
     admitted: bool = False
@@ -299,7 +326,8 @@ class Group:
 
 @dataclass(eq=False)
 class Ticket:
-    """A call that waits for its turn; `future` is set to whether it may go."""
+    """A call that waits for its turn. `future` gets True if it may go, and False if it
+    never will."""
 
     request: Request
     group: Group
@@ -307,13 +335,13 @@ class Ticket:
 
     @property
     def together(self) -> list[Request]:
-        """What has to fit where it is sent."""
+        """Return the requests whose cost must fit before this one is sent."""
         return [self.request] if self.group.admitted else self.group.requests
 
 
 class Aside(NamedTuple):
-    """Why a model is asked no more. `kind`: "refused" by the server, "failed" again and again,
-    or of a "form" that cannot be read."""
+    """Why a model is asked no more. `kind` is "refused" (the server refuses the model),
+    "failed" (errors again and again) or "form" (the answers can't be read)."""
 
     kind: str
     why: str
@@ -321,9 +349,12 @@ class Aside(NamedTuple):
 
 @dataclass(eq=False)
 class Gate:
-    """Admits calls. `limits`: calls at once, by stage; a warm-up counts as of the stage that it
-    prepares. Kinds of calls,
-    (run, stage, model), take turns, so that no run and no model is ahead of another."""
+    """Admit calls. `limits` is {stage: calls at once}; a warm-up call counts for the
+    stage that it prepares.
+
+    Calls of one kind share run, stage and model. The kinds take turns, so that no run
+    and no model gets ahead of another.
+    """
 
     money: Money
     limits: dict[str, int]
@@ -348,7 +379,7 @@ class Gate:
 
     @property
     def closing(self) -> bool:
-        """Whether only what was begun goes on."""
+        """Whether only work that was begun goes on."""
         return isinstance(self.stop, OverBudget)
 
     @property
@@ -360,7 +391,8 @@ class Gate:
         return self.breakers.setdefault(model, Breaker())
 
     async def enter(self, request: Request, group: Group) -> bool:
-        """Wait until the call may go; False where it never will."""
+        """Wait until the call may go, and return True; return False if it never
+        will."""
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         ticket = Ticket(request, group, future)
         key = wire.run_of(request.id), request.stage, request.model
@@ -375,12 +407,12 @@ class Gate:
         return await future
 
     def leave(self, request: Request) -> None:
-        """A call is no longer in flight."""
+        """Note that a call is no longer in flight."""
         self.flying.pop(request.id, None)
         self.release()
 
     def release(self) -> None:
-        """Let go whatever may go, a call of each kind in turn."""
+        """Let go all calls that may go, one of each kind in turn."""
         self.called = False
         self.short = None
         released = True
@@ -399,12 +431,14 @@ class Gate:
         self.turns[key] = self.turns[run] = next(self.count)
 
     def _last_turn(self, key: tuple[str, str, str]) -> tuple[int, int]:
-        """When the run had its last turn, and the kind of calls; who had none comes first."""
+        """Return when the run, and then the kind of calls, had its last turn; whoever
+        had none sorts first."""
         run, _, _ = key
         return self.turns.get(run, 0), self.turns.get(key, 0)
 
     def _let_go(self, queue: deque[Ticket]) -> bool:
-        """Take the first ticket, where its fate is clear; whether that was so."""
+        """Take the first ticket of a queue if its fate is decided, and return whether
+        it was."""
         ticket = queue[0]
         if ticket.future.done():  # who waited was cancelled
             queue.popleft()
@@ -432,7 +466,8 @@ class Gate:
         return self.closing and not ticket.group.admitted
 
     def _free(self, request: Request) -> bool:
-        """Whether limits, waits, breaker and an unknown price let such a call go now."""
+        """Whether the limits, the waits, the breaker and an unknown price allow such a
+        call now."""
         stages = [call.stage for call in self.flying.values()]
         models = {call.model for call in self.flying.values()}
         if stages.count(request.stage) >= self.limits.get(
@@ -451,7 +486,8 @@ class Gate:
         return until <= now and self.breaker(request.model).may_send(now)
 
     def _turn_away(self, ticket: Ticket) -> None:
-        """Nothing in flight can make room for it: the limit is reached."""
+        """Refuse a ticket that does not fit even when all calls in flight are over: the
+        limit is reached."""
         if self.stop is None:
             self.stop = self.money.over(ticket.together)
         if not ticket.future.done():
@@ -466,8 +502,8 @@ class Gate:
         self.waited.pop("", None)
 
     def failed(self, model: str, message: str) -> None:
-        """An error that is worth a retry; the third opening of the breaker sets the model
-        aside."""
+        """Note an error that is worth a retry. The third opening of the breaker sets
+        the model aside."""
         breaker = self.breaker(model)
         breaker.failure(self.now)
         if breaker.tripped:
@@ -481,26 +517,28 @@ class Gate:
             self._wake(breaker.open_until)
 
     def set_aside(self, model: str, kind: str, why: str) -> None:
-        """Ask the model no more; the others go on."""
+        """Ask the model no more; the other models go on."""
         self.aside.setdefault(model, Aside(kind, why))
         self.money.give_up(model)
         self.release()
 
     def halt(self, stop: Stop) -> None:
-        """Send nothing more. A limit that was reached before gives way to a graver reason."""
+        """Send nothing more. If the limit was reached before, the graver reason takes
+        its place."""
         if self.stop is None or self.closing or isinstance(stop, Interrupted):
             self.stop = stop
         self.release()
 
     def close(self, stop: OverBudget) -> None:
-        """Begin nothing more."""
+        """Begin nothing more, but finish what was begun."""
         if self.stop is None:
             self.stop = stop
         self.release()
 
     def hold(self, model: str, reading: Reading, until: str) -> None:
-        """Hold a model, because the server asks to wait, or every model, because the account
-        takes no more calls at once. It counts as no failure. `until`: the time of day."""
+        """Hold back the calls to a model because the server asks to wait, or the calls
+        to all models because the account may make no more calls at once. This counts as
+        no failure. `until` is the time of day."""
         now = self.now
         wanted = IN_FLIGHT_S if reading.wait is None else reading.wait
         seconds = max(WAIT_MIN_S, wanted)
@@ -527,7 +565,8 @@ class Gate:
         asyncio.get_running_loop().call_at(at, self._woken, at)
 
     def _woken(self, at: float) -> None:
-        """A loop may call a little early, within the resolution of its clock."""
+        """Release calls after a wait. The loop may call this a little early, within the
+        resolution of its clock."""
         if self.now < at:
             self._wake(at)
         else:

@@ -200,7 +200,8 @@ def verify(path: Path, readers: Sequence[Reader]) -> Iterator[Verdict]:
 
 
 def check_named(folder: Folder, runs: Iterable[Path], reader: Reader) -> None:
-    """UsageError where a run that a folder names, and that does not lie in it, does not verify."""
+    """Verify the runs that a folder names and that lie elsewhere; UsageError if one of
+    them is missing or does not verify."""
     inside = {folder.path.resolve()}
     inside |= {Path(verdict.run).resolve() for verdict in folder.inner}
     for path in runs:

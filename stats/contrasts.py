@@ -1,9 +1,9 @@
-"""The difference between experimental conditions, with an interval over texts: `contrast`; and
-Holm's correction.
+"""Estimate the difference between experimental conditions, with an interval over texts
+(`contrast`), and apply Holm's correction.
 
-A cell is one condition. Prompts were drawn: bulletins (the texts), and wordings of their sentences.
-Both are samples of what one wants to speak about, so outcomes, which lie between 0 and 1, are
-averaged inside a bulletin first, and the interval covers both.
+A cell is one condition. Bulletins (texts) and sentence wordings were sampled, and
+results are to hold beyond them. So outcomes (0 to 1) are averaged within a bulletin,
+and the interval covers the variation of both.
 """
 
 import math
@@ -229,7 +229,9 @@ def _over(values: Collection[float], rule: str, level: float) -> Spread:
 
 
 def _spread(variance: float, df: float | None, rule: str, level: float) -> Spread:
-    """The `Spread` that a variance of the mean gives; its half is 0 where the variance is."""
+    """Turn the variance of a mean into a `Spread`: its standard error, and the half
+    width of its t interval with `df` degrees of freedom. The half width is 0 if the
+    variance is."""
     se = _rounded(math.sqrt(variance))
     half = 0.0
     if se:

@@ -113,14 +113,17 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
 
 
 def _beta_term(k: int, x: float, a: float, b: float) -> float:
-    """The term d_k of the continued fraction."""
+    """The coefficient d_k of the continued fraction of I_x(a, b) (DLMF 8.17.22 and
+    8.17.23).
+
+        d_2m   =  m·(b - m)·x / ((a + 2m - 1)·(a + 2m))
+        d_2m+1 = -(a + m)·(a + b + m)·x / ((a + 2m)·(a + 2m + 1))
+    """
     m = k // 2
-    above = m * (b - m)
-    if k % 2:
-        shifted = a + m
-        above = -shifted * (shifted + b)
     below = (a + k - 1) * (a + k)
-    return above * x / below
+    if k % 2:
+        return -(a + m) * (a + m + b) * x / below
+    return m * (b - m) * x / below
 
 
 def t_sf(t: float, df: float) -> float:

@@ -117,13 +117,18 @@ def score_difference(
 
 
 def _score_variance(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
-    """The variance of the observed difference if the true one were `delta`."""
+    """The variance of the observed difference if the true one were `delta`.
+
+    It takes the two shares that are most likely among those `delta` apart (restricted
+    maximum likelihood), and the factor N/(N - 1) of Miettinen & Nurminen (1985), where
+    N = n1 + n2.
+    """
     p2 = _restricted(k1, n1, k2, n2, delta)
     p1 = min(1.0, max(0.0, p2 + delta))
-    apart = p1 * (1 - p1) / n1
-    apart += p2 * (1 - p2) / n2
+    variance = p1 * (1 - p1) / n1
+    variance += p2 * (1 - p2) / n2
     total = n1 + n2
-    return apart * total / (total - 1)
+    return variance * total / (total - 1)
 
 
 def _restricted(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
@@ -171,9 +176,11 @@ def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:
 
 
 def binomial_test(k: int, n: int, p: float = 0.5) -> float | None:
-    """The two-sided exact p of k successes in n trials (Clopper & Pearson 1934; as R's binom.test).
+    """The two-sided exact p of k successes in n trials: the total probability of the
+    outcomes that are no likelier than the observed one (Conover 1971; as R's
+    binom.test).
 
-    None where n = 0.
+    None if n = 0.
     """
     check_count(k, n)
     check_proportion(p, "p")

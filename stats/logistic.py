@@ -344,7 +344,8 @@ class Laplace:
         return totals(self.pattern, len(self.x), values)
 
     def by_factor(self, values: Vector) -> list[float]:
-        """One number per level, summed for each factor."""
+        """Sum `values`, which has one number for each level, over the levels of each
+        factor."""
         return totals(self.factor_of, len(self.sizes), values)
 
     def scales(self, sigma: list[float]) -> list[float]:
@@ -623,8 +624,8 @@ def minimise(
 def _first_guess(
     model: Laplace, point: Point, variances: list[float]
 ) -> list[list[float]]:
-    """A first inverse Hessian: that of β from its information, and the variance of each SD by
-    itself."""
+    """A first inverse Hessian, block-diagonal: the inverse information for β, and for
+    each SD its own variance."""
     information = model.information(model.sigma(point.theta), point.modes)
     size = len(point.theta)
     rows = []
@@ -644,7 +645,8 @@ def _line_search(
     step: list[float],
     slopes: list[float],
 ) -> Point | None:
-    """The first point among halved steps that falls as far as its slope promises, or None."""
+    """The first of ever halved steps that lowers the function enough for its slope
+    (Armijo's rule), or None."""
     place = coordinates.of(point.theta)
     changes = [dot(row, model.beta(step)) for row in model.x]
     changes += model.sigma(step)

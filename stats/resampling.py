@@ -720,10 +720,10 @@ def _sums(whole: list[int], sizes: list[int]) -> list[int]:
 
 
 def _spread(sums: Iterable[int], sizes: list[int]) -> int:
-    """Σ sum²/size over the groups, times the sizes' least common multiple so that it is a whole
-    number.
+    """Return Σ sum²/size over the groups, multiplied by the least common multiple of
+    the sizes, which makes it a whole number.
 
-    At given values F and H rise with it, so it can stand for either.
+    For given values, F and H rise with this number, so it can stand for either.
     """
     unit, spread = lcm(*sizes), 0
     for total, size in zip(sums, sizes, strict=True):

@@ -133,7 +133,8 @@ def instrument(origin: Origin) -> Instrument:
 
 
 def _rater(slips: float) -> Callable[[Request, random.Random], str]:
-    """A simulated rater: the rules themselves, and another label in a share of answers."""
+    """Return a simulated rater: it labels an answer as the rules do, but a share
+    `slips` of the answers with a label drawn at random."""
     known = {item.text: item for item in items()}
 
     def respond(request: Request, rng: random.Random) -> str:

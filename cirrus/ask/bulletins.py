@@ -112,8 +112,12 @@ _FRAME = shape.record(
 
 
 class Situation(NamedTuple):
-    """What a bulletin is about: `late` is the cooperative act in the words of a text, `early` the
-    other. `lines` has (cooperative, other) as the answer form words them, in several wordings."""
+    """The case that a bulletin describes, with a phrase for each of its two acts.
+
+    `late` is the cooperative act in the words of the bulletin, and `early` the other
+    act. `lines` has pairs (cooperative, other): the two acts as the answer form words
+    them, one pair for each wording.
+    """
 
     early: str
     late: str
@@ -178,8 +182,8 @@ class Domain(NamedTuple):
 
 
 def folder_of(domain: str) -> str:
-    """The folder of a domain's prompts, which has its name; that of "cvd", the specification's, is
-    cirrus24."""
+    """The name of a domain's prompts folder: the domain's own name, except that "cvd"
+    (the specification's domain) is in cirrus24."""
     return "cirrus24" if domain == "cvd" else domain
 
 

@@ -1,10 +1,11 @@
-"""Find in the text of a prompt what it says of the experimental condition, as a reader would.
+"""Read the experimental condition back from a prompt's text.
 
-    read_cues(prompt.user)       # of a decision prompt
-    read_notice(prompt.user)     # of any prompt with a notice in it: without labels
+    read_cues(prompt.user)
+    read_notice(prompt.user)
 
-Simulated respondents are not told their condition: they get it from here, by the project's own
-sentences.
+`read_cues` takes a decision prompt; `read_notice` takes any prompt with a notice, and
+finds no labels. Simulated respondents get their condition only this way: nobody tells
+it to them, and `read_cues` knows it by the project's own sentences.
 """
 
 import re
@@ -267,8 +268,8 @@ NUMBERS = dict.fromkeys((*OUTCOMES, "alike", "unlike"), "NUMBER")
 
 
 def _numbers(template: str, place: Place, text: str) -> re.Match[str] | None:
-    """The match of a template that has numbers, with the numbers as its groups; None where the text
-    does not have it."""
+    """Match a template that has numbers against the text, with the numbers as groups;
+    None if the text does not contain it."""
     filled = template.format_map({**place.fields, **NUMBERS})
     return re.search(re.escape(filled).replace("NUMBER", r"(\d+)"), text)
 

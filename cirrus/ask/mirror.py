@@ -1,16 +1,26 @@
-"""Costs and pair records of the mirror study, which asks whether a model takes its own decision as
-evidence of the counterpart's.
+"""Costs and pair records of the mirror study, which asks whether a model takes its own
+decision as evidence of the counterpart's.
+
+A cell's name, such as M18, has a game and a number. In PD the four lines show the costs
+as usual; in M (the mirror game) {peer}'s two entries are exchanged in them. The number
+says in how many of 20 earlier pairs the two companies made the same entry: 18 or 2.
+There are two classes of earlier pairs: "own", in which each company's own staff
+decided, and "contractor", in which a contractor decided one entry. In a block one class
+has the rate 18 and the other 2; the text says both rates, and which class applies to
+{peer}'s present entry.
 
     half_of(3)                        "low": bulletins alternate between two sets of costs
     outcomes(3, 22, "M18", "low")     {"T": 64, "R": 66, "P": 22, "S": 42}
     classes(3, 0)                     ("contractor", "own")
     applies("PD2", "own")             ("contractor", {"own": 18, "contractor": 2})
 
-Outcomes are costs of the reader, one in each line of the text. T: you early, {peer} late; R: both
-late; P: both early; S: you late, {peer} early. The record says in how many of 20 earlier pairs the
-two companies made the same entry: once for pairs in which each company's own staff decided, once
-for pairs in which a contractor decided one entry. Bulletins are counted from 0 in the order in
-which they are dealt, and so are the blocks of a bulletin.
+`classes` gives the class with the high rate and the class named first; `applies` gives
+the class that decided {peer}'s entry, and how many of the 20 pairs of each class were
+alike.
+
+Outcomes are costs of the reader, one in each line of the text. T: you early, {peer}
+late; R: both late; P: both early; S: you late, {peer} early. Bulletins are counted from
+0 in the order in which they are dealt, and so are the blocks of a bulletin.
 """
 
 from typing import NamedTuple
@@ -58,10 +68,11 @@ def half_of(bulletin_number: int) -> str:
 
 
 def outcomes(bulletin_number: int, T: int, cell: str, half: str) -> Costs:
-    """The costs that the four lines show. `T` is the least cost of the bulletin's own, so that none
-    falls below 0.
+    """Return the costs {T, R, P, S} that the four lines of a text show. `T` is the
+    least cost of the bulletin's own, so that no cost falls below 0.
 
-    Scales repeat every three bulletins, and halves every two, so each scale meets both halves.
+    Scales repeat every three bulletins, and halves every two, so each scale meets both
+    halves.
     """
     base = BASES[half if cell in GAMES else cell]
     scale = SCALES[bulletin_number % len(SCALES)]

@@ -209,8 +209,8 @@ def _turned(blocks: Iterable[Block]) -> Iterator[tuple[Block, int]]:
 
 
 def cells_of(design: str, lever: int | None = None) -> list[Cell]:
-    """The cells of a design; in a mechanism study those that raise R do so by `lever`, if it is
-    given."""
+    """Return the cells of a design. In a mechanism study, the cells that change R (the
+    cost of acting late together) do so by the strength `lever`, unless it is None."""
     cells = []
     for cell in DESIGNS[design].cells:
         if design == "mechanism" and cell.lever and lever is not None:

@@ -203,10 +203,13 @@ def read(probe: Probe, text: str) -> tuple[Any, str]:
     """(answer, status) of a reply's text. The answer is the four outcomes in order, the name of a
     statement, or a whole number from 0 to 100; None where the first line does not fill in the form.
     """
+    # A ranking may be written with ">" or ",". Emphasis, brackets and quotes don't count.
     plain = DRESSING.sub("", text.replace(">", ","))
+    # Only the first line that is not blank can answer.
     lines = plain.splitlines()
     form = next(filter(str.strip, lines), "").strip().lower()
-    form = re.sub(r"^(?:order|number|answer)\s*[::]\s*", "", form)
+    # The word before the colon may be left out, and so may the final punctuation.
+    form = re.sub(r"^(?:order|number|answer)\s*:\s*", "", form)
     answer = _answer(probe, form.rstrip(" .!"))
     if answer is not None:
         return answer, "ok"

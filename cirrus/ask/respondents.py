@@ -465,7 +465,8 @@ def asked(text: str) -> tuple[str, str, dict[str, str]]:
 def _numbers(
     words: Mapping, kind: str, listed: Mapping[str, str], fields: Mapping[str, str]
 ) -> dict[str, str]:
-    """{name of an outcome or statement: its number}; `listed` maps its words to the number."""
+    """Return {name of an outcome or statement: its number in the list}. `listed` is
+    {the words of an outcome or statement: its number}."""
     numbers = {}
     for name in probes.LISTED[kind]:
         numbers[name] = listed[probes.line_of(words, kind, name, fields)]

@@ -37,8 +37,8 @@ FILLS = {
 
 
 def by_agent(rows: Sequence[Decision]) -> Tally:
-    """Count the decisions of each agent under a seed by (cell, H), in the form that
-    `stats` takes."""
+    """Count decisions by agent and seed, within each (cell, H), in the form `stats`
+    takes."""
     agents: Tally = {}
     for row in rows:
         add(agents.setdefault((row.unit, 1), {}), row.cell, row.cooperates)

@@ -88,8 +88,8 @@ def _against_the_lever(at: float, counts: Tally) -> dict[Any, float]:
 
 
 def _rising(shares: Sequence[float]) -> list[float]:
-    """Fit shares that never fall: neighbours that do are replaced by their mean
-    (Ayer et al. 1955)."""
+    """The closest non-decreasing sequence: falling neighbours are replaced by their
+    mean (pool adjacent violators, Ayer et al. 1955)."""
     blocks: list[list[float]] = []
     for share in shares:
         block = [share]

@@ -303,21 +303,33 @@ def _rule(entry: Mapping[str, Any], words: str, least: float = 0.0) -> Rule:
 def cross_domain(study: Evidence) -> Judged:
     """Judge whether the effect is positive in the hospital domain too, over its own
     bulletins."""
-    return _again(study, {REPLICATION: ""}, f"no {REPLICATION} runs", "confirmatory", 0)
+    return _again(
+        study,
+        {REPLICATION: ""},
+        absent=f"no {REPLICATION} runs",
+        plan="confirmatory",
+        share=0,
+    )
 
 
 def holdout(study: Evidence) -> Judged:
     """Judge whether the effect is positive on bulletins that no main run has used."""
     ours = levels_of(study.tables.get("main", {}), "bulletin")
-    both = set(ours).intersection(
+    shared = set(ours).intersection(
         levels_of(study.tables.get("holdout", {}), "bulletin")
     )
-    if both:
-        many = count(len(both), "bulletin")
+    if shared:
+        many = count(len(shared), "bulletin")
         return _lacking(
             f"{many} of the held-out runs are those of main runs", "holdout"
         )
-    return _again(study, {"holdout": ""}, "no runs on held-out bulletins", "holdout", 0)
+    return _again(
+        study,
+        {"holdout": ""},
+        absent="no runs on held-out bulletins",
+        plan="holdout",
+        share=0,
+    )
 
 
 def ablation(study: Evidence) -> Judged:
@@ -329,7 +341,13 @@ def ablation(study: Evidence) -> Judged:
     """
     absent = [title for arm, title in ABLATION.items() if not study.rows.get(arm)]
     arms = {arm: f"{title}: " for arm, title in ABLATION.items()}
-    return _again(study, arms, f"no runs {' nor '.join(absent)}", "ablation", HALF)
+    return _again(
+        study,
+        arms,
+        absent=f"no runs {' nor '.join(absent)}",
+        plan="ablation",
+        share=HALF,
+    )
 
 
 def _again(

@@ -4,10 +4,11 @@ study.
     part = judged(rows, ["a/model"])["by_model"]["a/model"]
     part["verdict"]["word"]        "evidence-sensitive"
 
-A prompt says in how many of 20 earlier pairs the two sides acted alike. Where 18 were
-alike, the evidence speaks for the late entry with the four payoff lines as usual
-(PD18), and for the early one with {peer}'s two entries exchanged in them (M18). Where 2
-were alike, it is the other way round (PD2, M2). A liking for a number, a line or a
+A prompt says in how many of 20 earlier pairs the two sides acted alike. The number in a
+cell's name is that count, for the class of pairs that the present one belongs to: 18 or
+2. PD is a game with the four payoff lines as usual; M is its mirror, in which {peer}'s
+two entries are exchanged in these lines. So the evidence speaks for the late entry in
+PD18 and M2, and for the early one in M18 and PD2. A liking for a number, a line or a
 class moves both games in the same direction.
 """
 

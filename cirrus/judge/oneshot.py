@@ -285,8 +285,8 @@ def evidence(
 
 
 def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
-    """Count how the trials ended, in all and by cell, how many were answered, and
-    how many read."""
+    """Count the trials by status, in all and in each cell; and count those that were
+    answered, and those whose answer could be read."""
     by_cell: dict[str, Counter[str]] = {name: Counter() for name in cells}
     for row in rows:
         by_cell[row["cell"]][row["status"]] += 1

@@ -382,8 +382,9 @@ def _rated_by_all(raters: Sequence[Rater], policy: Policy, family: str) -> bool:
 
 
 def _rater(rater: Rater, items: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rater's entry in the analysis; `elsewhere` counts ratings of other
-    policies."""
+    """Return a rater's entry in the analysis: who rated, how the calls ended, and how
+    many of these policies have a label. `elsewhere` counts this rater's labels of texts
+    that are not among `items`."""
     here = [labels for item, labels in rater.labels.items() if item in items]
     rated = [labels for labels in here if set(labels.values()) != {None}]
     return {

@@ -1,10 +1,14 @@
-"""The journal: one log of all that was sent and all that came back, chained by SHA-256.
+"""Keep the journal of a run: one log of all that was sent and all that came back,
+chained by SHA-256.
 
-A line "sent" before a call leaves, with the most it may cost; a line an attempt with the raw
-answer, written before its reply counts; a line where a model is set aside. `prev` of a line is
-the hash of the bytes of the line before it (of the run's identity for the first), so a line
-can't be changed, dropped or added unseen. A torn last line, which is what SIGKILL or a full
-disk leaves, is cut off on load; a damaged line elsewhere is an error.
+Before a call leaves, a line "sent" tells what the call may cost at most. Each attempt
+gets a line with the raw answer, written before anything uses the reply. A line also
+tells when a model is set aside.
+
+`prev` of a line is the hash of the bytes of the line before it; for the first line it
+is the hash of the run's identity. So nobody can change, drop or add a line unnoticed.
+SIGKILL or a full disk may leave a last line that is incomplete ("torn"); it is cut off
+on load. A damaged line anywhere else is an error.
 """
 
 import json
@@ -48,7 +52,8 @@ ADVICE = "restore it from a copy, or use another --run-id"
 
 
 def json_sha256(value: Any) -> str:
-    """Of a body that was sent, or of a run's identity, which ties the first line to it."""
+    """Return the SHA-256 of a value's canonical JSON: of a body that was sent, or of a
+    run's identity, to which the first line is chained."""
     return sha256(json.dumps(value, sort_keys=True, separators=(",", ":")))
 
 
@@ -56,8 +61,8 @@ def json_sha256(value: Any) -> str:
 
 
 class Attempt(NamedTuple):
-    """One exchange over a request: the body that was sent, what came, what it cost and when
-    (UTC). `outcome` None: it will be repeated."""
+    """One attempt at a request: the body that was sent, what came back, what it cost,
+    and when (UTC). `outcome` None means that the call will be tried again."""
 
     request: Request
     sent: Mapping[str, Any]
@@ -68,7 +73,8 @@ class Attempt(NamedTuple):
     at: str
 
     def line(self, number: int) -> dict[str, Any]:
-        """As the journal has it; `number`: of the attempt at its request, from 1."""
+        """Return the attempt as the journal writes it. `number` counts the attempts at
+        this request, from 1."""
         request, exchange, reply = self.request, self.exchange, self.reply
         response = {
             "status": exchange.status,
@@ -126,7 +132,7 @@ ASIDE = shape.record(prev=TEXT, set_aside=TEXT, kind=TEXT, why=TEXT, at=TIME)
 
 
 def kind_of(entry: Any) -> shape.Kind:
-    """What a line of the journal has to look like."""
+    """Return the shape that a line of the journal must have."""
     if isinstance(entry, dict) and "sent" in entry:
         return SENT
     if isinstance(entry, dict) and "set_aside" in entry:
@@ -139,7 +145,8 @@ def _written(line: Mapping[str, Any]) -> bytes:
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
-    """The entry of a line, None where the line is not as it would be written."""
+    """Return the entry of a line, or None if this project would not write the line like
+    that."""
     try:
         entry: dict[str, Any] = parsed(line)
         if b"\\ud" in line.lower():  # half of a character can't be written again
@@ -155,12 +162,12 @@ def _entry(line: bytes) -> dict[str, Any] | None:
 def entries(
     path: Path, first_prev: str | None = None
 ) -> Iterator[tuple[dict[str, Any], int, str]]:
-    """(entry, offset after its line and newline, hash of the line) of every line, one at a
-    time.
+    """Yield (entry, offset of the next line, hash of the line) for each line of a
+    journal, one at a time.
 
-    The chain is checked; `first_prev` None accepts any identity. UsageError names the file,
-    the line and the fault. The torn last line, where there is one, is not among them, unless
-    it is torn in front of its newline; a packed journal has none.
+    The chain is checked; `first_prev` None accepts any identity. UsageError names the
+    file, the line and the fault. A torn last line is not yielded, unless only its
+    newline is missing. A packed journal has no torn line.
     """
     prev, end = first_prev, 0
     packed = str(path).endswith(".gz")
@@ -199,7 +206,8 @@ def _damaged(path: Path, number: int, why: str) -> UsageError:
 
 
 def journal_file(folder: Path) -> Path:
-    """The run's journal, plain while calls are left, packed afterwards."""
+    """Return the path of the run's journal, which is plain while calls are left and
+    packed afterwards."""
     for name in JOURNALS:
         if (Path(folder) / name).exists():
             return Path(folder) / name
@@ -210,20 +218,22 @@ def journal_file(folder: Path) -> Path:
 
 
 class Known(NamedTuple):
-    """What a manifest says was known of the models, by which requests were made and priced."""
+    """What the manifest says was known of the models when requests were made and
+    priced."""
 
     models: Mapping[str, Model]
     dialect: str
     upstream: str | None = None
 
     def body(self, request: Request, adapted: Adapted = PLAIN) -> dict[str, Any]:
-        """What would be sent for `request`."""
+        """Return the body that would be sent for `request`."""
         model = self.models[request.model]
         return wire.body(request, model, self.dialect, adapted, self.upstream)
 
 
 class Read(NamedTuple):
-    """The last attempt at an id: hashes of the question, of the body sent and of the answer."""
+    """The last attempt at a call, with the hashes of the question, of the body sent and
+    of the answer."""
 
     reply: Reply
     stage: str
@@ -236,7 +246,8 @@ class Read(NamedTuple):
 
     @property
     def for_good(self) -> bool:
-        """Whether it is never asked again: that would select outcomes."""
+        """Whether the call is never made again: asking until another outcome comes
+        would select outcomes."""
         return self.reply.outcome in wire.FINAL_OUTCOMES or self.reply.final
 
 
@@ -247,8 +258,9 @@ def taught(
     sent: Mapping[str, Any],
     model: Model,
 ) -> Adapted | None:
-    """What an attempt at a warm-up call teaches, where it has to be repeated for that: without
-    the parameter that was refused, or with more room. None where it stands as it is."""
+    """Return how the model is to be asked from now on, if an attempt at a warm-up call
+    shows that the call must be repeated: without a parameter that was refused, or with
+    more room. None if the answer stands."""
     if reading.kind == "fatal":
         refused = refused_parameter(exchange, sent)
         if refused is None or (refused == "provider" and "provider" in sent):
@@ -264,20 +276,22 @@ def taught(
 
 
 class Answers:
-    """A journal read back, its chain checked from the run's identity on.
+    """A journal that was read back, with its chain checked from the run's identity on.
 
-        answers(request)             # its reply; `NOT_RUN` where it was never answered
-        answers.problems()           # of what was asked of it, what the journal has otherwise
+        answers(request)             # the reply; `NOT_RUN` if there is none
+        answers.problems()           # where the journal differs from the requests made of it
 
-    A request that failed after its retries has its error as reply. `charged_usd` counts every
-    attempt, `lost_usd` the calls that were sent and never answered, at their worst. UsageError
-    names the line that is damaged, out of order, or answers a question twice.
+    A request that failed after all retries has the error as its reply. `charged_usd`
+    sums all attempts. `lost_usd` sums the calls that were sent and never answered, at
+    the most they may have cost. UsageError names a line that is damaged, out of order,
+    or answers a question twice.
     """
 
     def __init__(
         self, path: Path, identity: Mapping[str, Any], known: Known | None = None
     ) -> None:
-        """`known`: None where what was sent and charged is not to be compared."""
+        """Read the journal at `path`. If `known` is None, what was sent and charged is
+        not compared."""
         self.path, self.known = Path(path), known
         self.simulated = identity.get("provider") == "simulated"
         self.read: dict[str, Read] = {}
@@ -311,7 +325,7 @@ class Answers:
         self.lost_usd = math.fsum([*lost, *self.open.values()])
 
     def _take(self, entry: dict[str, Any]) -> None:
-        """An attempt."""
+        """Take in the line of an attempt."""
         name, sent = entry["id"], entry["request"]
         self.attempts += 1
         self.tries[name] += 1
@@ -335,7 +349,7 @@ class Answers:
     def _learn(
         self, entry: dict[str, Any], exchange: Exchange, reading: Reading
     ) -> None:
-        """Follow what the warm-up taught, as it was followed live."""
+        """Apply what a warm-up call taught, as the live session did."""
         sent = entry["request"]
         model = self._model(sent["model"])
         key = sent["model"], wire.stage_of(entry["id"])
@@ -352,7 +366,8 @@ class Answers:
         return self.known.models[name]
 
     def _faults(self, entry: dict[str, Any], reading: Reading) -> Iterator[str]:
-        """What a line says otherwise than the raw response in it, and than the lines before."""
+        """Yield each point in which a line contradicts the raw response that it holds,
+        or the lines before it."""
         reply, outcome = reading.reply, entry["outcome"]
         number, question = self.tries[entry["id"]], entry["request_sha256"]
         if entry["attempt"] != number:
@@ -397,8 +412,8 @@ class Answers:
         )
 
     def __call__(self, request: Request) -> Reply:
-        """The reply; how the journalled question differs from `request` is noted in
-        `wrong`."""
+        """Return the reply to `request`. If the journal holds another question under
+        this id, the difference is noted in `wrong`."""
         self.dealt.add(request.id)
         answer = self.read.get(request.id)
         if answer is None:
@@ -417,7 +432,8 @@ class Answers:
         return answer.reply
 
     def problems(self) -> list[str]:
-        """What the journal has otherwise than the requests that were dealt."""
+        """Return a line for each point in which the journal differs from the requests
+        that the study made."""
         foreign = [
             f"{name}: not in the design"
             for name in sorted(self.tries.keys() - self.dealt)
@@ -425,7 +441,7 @@ class Answers:
         return [f"journal: {line}" for line in (*self.wrong, *foreign)]
 
     def outcomes(self, ids: Iterable[str]) -> Counter[str]:
-        """Calls by outcome; one that has no answer is `not_run`."""
+        """Count the calls by outcome; a call without an answer counts as `not_run`."""
         counts: Counter[str] = Counter()
         for name in ids:
             answer = self.read.get(name)
@@ -433,19 +449,20 @@ class Answers:
         return counts
 
     def trials(self) -> Iterator[Read]:
-        """What was asked and has an outcome; no warm-ups."""
+        """Yield the calls that have an outcome, without warm-ups."""
         for answer in self.read.values():
             if answer.stage != wire.WARMUP:
                 yield answer
 
     def answered(self) -> Iterator[Read]:
-        """What has an answer, be it one that can't be used."""
+        """Yield the trials that have an answer, even one that can't be used."""
         for answer in self.trials():
             if answer.reply.outcome in wire.FINAL_OUTCOMES:
                 yield answer
 
     def leaves(self) -> Iterator[dict[str, str]]:
-        """What the Merkle root covers, by id; no text of prompt or answer is in it."""
+        """Yield the leaves of the Merkle tree, sorted by id. They hold no text of a
+        prompt or an answer."""
         for name, answer in sorted(self.read.items()):
             yield {
                 "id": name,
@@ -465,7 +482,7 @@ def _same(a: float | None, b: float | None) -> bool:
 
 
 def check_present(folder: Path) -> None:
-    """Incomplete where somebody has taken the folder of a run away meanwhile."""
+    """Raise Incomplete if the run's folder has disappeared since the run began."""
     if not folder.exists():
         raise Incomplete(
             f"{folder}: the folder was moved or deleted while the run went on; put it "
@@ -508,8 +525,8 @@ class Journal:
         self._sync.set_result(None)
 
     def answer(self, request: Request) -> Reply | None:
-        """The reply of an earlier start, None where it has to be asked. UsageError where it
-        was asked in other words."""
+        """Return the reply that an earlier start received, or None if the request must
+        still be sent. UsageError if the earlier start asked it in other words."""
         answer = self.past.read.get(request.id)
         if answer is None or not answer.for_good:
             return None
@@ -521,7 +538,7 @@ class Journal:
         return answer.reply
 
     def sent(self, request: Request, worst_usd: float, at: str) -> None:
-        """A call leaves. UsageError where no journal could hold its id."""
+        """Write that a call leaves. UsageError if its id is too long for a journal."""
         try:
             request.id.encode()
         except UnicodeEncodeError:
@@ -532,7 +549,7 @@ class Journal:
         self._append({"sent": request.id, "at": at, "worst_usd": worst_usd})
 
     def got(self, attempt: Attempt) -> None:
-        """An attempt is over; it is on disk within a second."""
+        """Write an attempt that is over; the line is on the disk within a second."""
         if self._sync.done():
             self._sync.result()
         name = attempt.request.id
@@ -549,7 +566,7 @@ class Journal:
         self._append({"set_aside": model, "kind": kind, "why": why, "at": at})
 
     def _append(self, line: Mapping[str, Any]) -> None:
-        """Hand a line to the system in one write. Incomplete where it can't be kept."""
+        """Pass a line to the system in one write. Incomplete if it can't be kept."""
         data = _written({"prev": self.prev, **line}) + b"\n"
         self._check_same()
         try:
@@ -565,7 +582,8 @@ class Journal:
         self.prev = sha256(data[:-1])
 
     def _check_same(self) -> None:
-        """UsageError where the file is no longer what was written so far."""
+        """Raise UsageError if the file no longer holds what this journal has
+        written."""
         check_present(self.path.parent)
         here = os.fstat(self.fd)
         there = os.stat(self.path) if self.path.exists() else None
@@ -586,7 +604,7 @@ class Journal:
         self._guard(os.fsync, self.fd)
 
     def close(self) -> None:
-        """Sync and close. Safe to call twice."""
+        """Sync and close the file. Calling this twice is safe."""
         if self._closed:
             return
         self._closed = True
@@ -598,7 +616,8 @@ class Journal:
             os.close(self.fd)
 
     def pack(self) -> None:
-        """After `close`: journal.jsonl → journal.jsonl.gz, then the plain one goes."""
+        """After `close`, pack journal.jsonl as journal.jsonl.gz and remove the plain
+        file."""
         with open(self.path, "rb") as file:
             packed = gzip_parts(iter(partial(file.read, CHUNK), b""), level=6)
         self._guard(write_atomic, self.packed, packed)

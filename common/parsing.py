@@ -1,4 +1,5 @@
-"""How a decision is read: what can't be read is a status of its own, never a decision.
+"""Read a decision from a reply. A reply that can't be read gets a status of its own and
+never counts as a decision.
 
 >>> parse_decision("**Decision:** stay.", ("STAY", "LEAVE"))
 Parsed(option='STAY', status='ok', read_from='line')
@@ -33,9 +34,13 @@ TAG = re.compile(
 
 
 class Parsed(NamedTuple):
-    """`option`: the label as this game spells it, None unless `status` is "ok". `read_from`: where
-    it stands: on the first line of the reply ("line"), on the first line after the thoughts
-    ("think"), on the only line of the form ("only"); "" where nothing was read."""
+    """What was read from a reply.
+
+    `option` is the label as this game spells it, or None unless `status` is "ok".
+    `read_from` tells where the label stood: on the first line of the reply ("line"), on
+    the first line after the thoughts ("think"), or on the only line of the form
+    ("only"). It is "" if nothing was read.
+    """
 
     option: str | None
     status: str
@@ -47,12 +52,14 @@ def parse_decision(
 ) -> Parsed:
     """Read a reply as a choice between the two `options`.
 
-    Thoughts in a tag at the start are no part of it. Its first non-empty line decides if that is
-    "Decision: X" or the bare label; emphasis, brackets, quotes, final punctuation and case don't
-    count. If it is neither, the lines of the form "Decision: X" decide, provided that all name the
-    same option; there a list mark may stand first, and an object of JSON may hold it as a key. A
-    label anywhere else never counts. `known_labels`: those of any game; to name one that this game
-    does not offer is a finding of its own.
+    Thoughts in a tag at the start are ignored. The first non-empty line decides if it
+    is "Decision: X" or the bare label; emphasis, brackets, quotes, final punctuation
+    and case don't count. Otherwise the lines of the form "Decision: X" decide, if all
+    of them name the same option. Such a line may begin with a list mark, and a JSON
+    object may hold the decision under a key. A label anywhere else never counts.
+
+    `known_labels` are the labels of any game: a reply that names one which this game
+    does not offer gets a status of its own.
     """
     start = _answer_start(text)
     if start is None:
@@ -85,9 +92,12 @@ def parse_decision(
 
 
 def _answer_start(text: str) -> int | None:
-    """Where the thoughts at the start of a reply end: 0 where it has none, None where they have no
-    end. What stands before a closing tag are thoughts even if none was opened: some templates open
-    it themselves."""
+    """Return where the answer begins, after any thoughts: 0 if the reply has no
+    thoughts, None if they have no end.
+
+    Text before a closing tag counts as thoughts even if no tag opened it, because some
+    templates open the tag themselves.
+    """
     start, thinking = 0, False
     for tag in TAG.finditer(text):
         if tag["opens"] is None:
@@ -100,13 +110,15 @@ def _answer_start(text: str) -> int | None:
 
 
 def _plain(text: str) -> str:
-    """Without emphasis, brackets, quotes, case, spare blanks and final punctuation."""
+    """Return the text without emphasis, brackets, quotes, case, spare blanks and final
+    punctuation."""
     words = DRESSING.sub("", text).split()
     return " ".join(words).casefold().rstrip(" .,;:!?…。")
 
 
 def _decisions(line: str) -> list[str]:
-    """What a line of the form chooses; an object of JSON may do so more than once."""
+    """Return what a line of the form chooses. A JSON object may choose more than
+    once."""
     if line.lstrip().startswith("{"):
         return [_plain(value) for value in KEYED.findall(line)]
     plain = _plain(line)

@@ -1,7 +1,9 @@
-"""What a server's raw answer means: the outcome the experiment sees, and what to do about it.
+"""Read a server's raw answer: find the outcome that the experiment sees, and what to do
+next.
 
-Pure functions that never raise on what a server sends. Error types, codes and places: OpenRouter's
-documentation, OpenAPI description and SDK (autumn 2026); `tests/replies.jsonl` has a line a shape.
+These functions are pure and never raise on what a server sends. The types, codes and
+places of errors follow OpenRouter's documentation, OpenAPI description and SDK (autumn
+2026); `tests/replies.jsonl` has an example of each shape.
 """
 
 import json
@@ -130,8 +132,8 @@ STARTED = time.time() - time.monotonic()
 
 
 def _value(text: str) -> Any:
-    """The value of a JSON text, None where it is none. An integer that Python would not read is cut:
-    it is too large for whatever it may be."""
+    """Return the value of a JSON text, or None if it is no JSON. An integer too long
+    for Python is shortened: it is too large for any use here."""
     with suppress(ValueError, RecursionError):
         return json.loads(
             text, object_pairs_hook=_unique, parse_int=lambda digits: int(digits[:300])
@@ -139,8 +141,12 @@ def _value(text: str) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object. A usage that stands twice is none: nobody knows which holds. Of a cost that stands
-    twice the greatest holds: what is charged is never less than what the server may have billed."""
+    """Build an object from its pairs, some of which may have the same key.
+
+    A usage that is given twice is dropped, since nobody knows which one holds. Of a
+    cost that is given twice the greatest holds, so that the charge is never less than
+    the server may have billed.
+    """
     value = dict(pairs)
     if len(value) == len(pairs):
         return value
@@ -155,26 +161,29 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _at(value: Any, *path: str) -> Any:
-    """What stands at a path of keys, None where nothing does."""
+    """Return the value at a path of keys, or None if there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
 def _get(kind: type[T], value: Any, *path: str) -> T:
-    """What stands there and is of the kind, else an empty one."""
+    """Return the value at a path if it is of this kind, else an empty value of the
+    kind."""
     found = _at(value, *path)
     return found if isinstance(found, kind) else kind()
 
 
 def _text(value: Any, *path: str) -> str:
-    """A text that UTF-8 can hold: a lone surrogate in an answer must not break a file."""
+    """Return a text that UTF-8 can hold: a lone surrogate in an answer must not break a
+    file."""
     text = _get(str, value, *path)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _label(value: Any, *path: str) -> str | None:
-    """A name of at most 200 characters, which thousands of answers share."""
+    """Return a name of at most 200 characters. Thousands of answers share one copy of
+    it."""
     return intern(_text(value, *path)[:200]) or None
 
 
@@ -183,7 +192,7 @@ def _labels(value: Any, *path: str) -> tuple[str, ...]:
 
 
 def _whole(value: Any, *path: str) -> int | None:
-    """A count of tokens."""
+    """Return a count of tokens, or None if no such number is there."""
     found = _at(value, *path)
     return found if type(found) is int and 0 <= found < MANY else None
 
@@ -192,7 +201,8 @@ NUMBER = re.compile(r"\s*[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?\s*", re.ASCII).fullma
 
 
 def _number(value: Any, *path: str) -> float | None:
-    """A number from 0 up, infinity included, also where it is written as text."""
+    """Return a number from 0 up, infinity included, also if it is written as text; None
+    if there is none."""
     found = _at(value, *path)
     if isinstance(found, str) and NUMBER(found):
         found = float(found)
@@ -200,7 +210,7 @@ def _number(value: Any, *path: str) -> float | None:
 
 
 def _dollars(value: Any, *path: str) -> float | None:
-    """A price, a balance or a bill."""
+    """Return a price, a balance or a bill in dollars, or None if there is none."""
     usd = _number(value, *path)
     return None if usd is None or usd >= MOST_USD else usd
 
@@ -209,9 +219,11 @@ def _dollars(value: Any, *path: str) -> float | None:
 
 
 def read(exchange: Exchange, now: float | None = None) -> Reading:
-    """What an attempt's raw answer means. Never raises on what a server sends.
+    """Read the raw answer of one attempt. This never raises on what a server sends.
 
-    `now`: seconds since 1970, from which dates count where the server does not tell its own."""
+    `now` is in seconds since 1970; dates count from it if the server does not send a
+    date of its own.
+    """
     if exchange.status is None:
         return _transient(exchange.error or "no answer", exchange.sent)
     if exchange.error:  # cut off or out of time after the head had arrived
@@ -273,7 +285,7 @@ THOUGHTS = ("thinking", "reasoning")
 
 
 def _parts(message: dict[str, Any], types: tuple[str | None, ...]) -> list[Any]:
-    """The parts of a content that are of one of these types."""
+    """Return the parts of a content that have one of these types."""
     parts: list[Any] = _get(list, message, "content")
     return [part for part in parts if _at(part, "type") in types]
 
@@ -287,7 +299,8 @@ def _content(message: dict[str, Any]) -> str:
 
 
 def _thoughts(message: dict[str, Any]) -> str:
-    """The text of the reasoning, under the names and in the parts that servers give it in."""
+    """Return the text of the reasoning, under any name and in any parts that servers
+    use."""
     whole = _text(message, "reasoning") or _text(message, "reasoning_content")
     details = _get(list, message, "reasoning_details")
     thoughts = map(_thought, details + _parts(message, THOUGHTS))
@@ -295,7 +308,7 @@ def _thoughts(message: dict[str, Any]) -> str:
 
 
 def _thought(part: Any) -> str:
-    """The text of a part, which may be in parts again."""
+    """Return the text of a part, which may consist of parts again."""
     for name in (*THOUGHTS, "text", "summary"):
         thought = _text(part, name) or _joined(_get(list, part, name))
         if thought:
@@ -304,7 +317,8 @@ def _thought(part: Any) -> str:
 
 
 def _charged(data: Any) -> Reply:
-    """What an answer of any kind tells of tokens, cost and who gave it: errors are billed too."""
+    """Return the tokens, the cost and the provider that any answer tells, since errors
+    are billed too."""
     usage = _usage(data)
     details = usage.get("completion_tokens_details")
     return Reply(
@@ -329,7 +343,8 @@ def _usage(data: Any) -> dict[str, Any]:
 
 
 def _cost(usage: dict[str, Any]) -> float | None:
-    """Dollars of an answer: what OpenRouter takes, and what an upstream bills to an own key."""
+    """Return the dollars of an answer: what OpenRouter takes, plus what an upstream
+    provider bills to the user's own key."""
     cost, own_key = _dollars(usage, "cost"), usage.get("is_byok")
     bill = _dollars(usage, "cost_details", "upstream_inference_cost")
     if own_key is True and bill is None:
@@ -340,7 +355,7 @@ def _cost(usage: dict[str, Any]) -> float | None:
 
 
 def _chosen(data: Any) -> str | None:
-    """The upstream that OpenRouter's routing names."""
+    """Return the upstream provider that OpenRouter's routing names."""
     for upstream in _get(list, data, "openrouter_metadata", "endpoints", "available"):
         if _at(upstream, "selected") is True:
             return _label(upstream, "provider")
@@ -351,7 +366,7 @@ def _chosen(data: Any) -> str | None:
 
 
 def _read_error(place: Any, data: Any, exchange: Exchange, now: float) -> Reading:
-    """What the error in `place` means, which is the body `data` or a choice in it."""
+    """Read the error in `place`, which is the body `data` itself or a choice in it."""
     error = _error_in(place, exchange)
     name = _error_type(error, data)
     status = _status_of(error, exchange, name)
@@ -371,8 +386,8 @@ def _read_error(place: Any, data: Any, exchange: Exchange, now: float) -> Readin
 
 
 def _error_in(place: Any, exchange: Exchange) -> dict[str, Any]:
-    """The error in a body or a choice; servers that are no OpenRouter say it as a text, some of
-    them at top level."""
+    """Return the error in a body or a choice. Other servers than OpenRouter write it as
+    a text, and some write it at the top level."""
     error = _get(dict, place, "error")
     texts = [_text(place, name) for name in ("error", "message", "detail")]
     otherwise = "upstream error"
@@ -382,7 +397,8 @@ def _error_in(place: Any, exchange: Exchange) -> dict[str, Any]:
 
 
 def _error_type(error: dict[str, Any], data: Any) -> str:
-    """The name that decides: the first known one, else what stands where the type belongs."""
+    """Return the type that decides what an error means: the first known one, or else
+    the text where the type belongs."""
     places = error.get("metadata"), error, data
     names = [_text(place, "error_type")[:60] for place in places]
     for name in [*names, error.get("code"), error.get("type")]:
@@ -392,7 +408,8 @@ def _error_type(error: dict[str, Any], data: Any) -> str:
 
 
 def _status_of(error: dict[str, Any], exchange: Exchange, name: str) -> int:
-    """The status that counts: newer bodies say it, older ones put it in `code`."""
+    """Return the status that counts: newer bodies name it, and older ones put it in
+    `code`."""
     told = _number(error, "http_status"), _number(error, "code")
     for status in (*told, STATUS_OF_TYPE.get(name)):
         if status and 400 <= status < 600:
@@ -403,7 +420,8 @@ def _status_of(error: dict[str, Any], exchange: Exchange, name: str) -> int:
 
 
 def _words(error: dict[str, Any]) -> str:
-    """The server's message, with the upstream's own where it passes one on."""
+    """Return the server's message, and after it the upstream provider's own message if
+    there is one."""
     words = [_text(error, "message")[:300].strip()]
     for name in ("raw", "remedy_hint", "resets_at"):
         words.append(_text(error, "metadata", name)[:200].strip())
@@ -411,7 +429,8 @@ def _words(error: dict[str, Any]) -> str:
 
 
 def _limit(error: dict[str, Any], status: int, words: str) -> str:
-    """Which limit was met: "in_flight", "daily", or "" where it is another or none."""
+    """Return which limit was met: "in_flight" or "daily", or "" if it is another limit
+    or none."""
     source = _text(error, "metadata", "limit_source")
     reason = _text(error, "metadata", "reason")
     in_flight = "in_flight_budget" in source + reason
@@ -423,7 +442,7 @@ def _limit(error: dict[str, Any], status: int, words: str) -> str:
 
 
 def _meaning(error: dict[str, Any], name: str, status: int, words: str) -> str:
-    """What an error means, as in `ERROR_TYPES`: its type decides before its code."""
+    """Return what an error means by `ERROR_TYPES`; its type decides before its code."""
     known = ERROR_TYPES.get(name)
     vague = known is None or name in VAGUE
     if vague and _is_filtered(error, status, words):
@@ -436,7 +455,7 @@ def _meaning(error: dict[str, Any], name: str, status: int, words: str) -> str:
 
 
 def _is_filtered(error: dict[str, Any], status: int, words: str) -> bool:
-    """Whether prompt or answer was held back for what it says."""
+    """Whether the prompt or the answer was held back because of its content."""
     metadata = _get(dict, error, "metadata")
     if status in (400, 403) and any(map(metadata.get, FLAGS)):
         return True
@@ -445,9 +464,10 @@ def _is_filtered(error: dict[str, Any], status: int, words: str) -> bool:
 
 
 def _wait(error: dict[str, Any], exchange: Exchange, now: float) -> float | None:
-    """Seconds that the server asks to wait; None where it does not say, or says none.
+    """Return the seconds that the server asks to wait, or None if it names none.
 
-    Its dates count from its own: the clock of this machine may be wrong, or jump meanwhile.
+    Dates from the server count from the server's own clock: the clock of this machine
+    may be wrong, or jump meanwhile.
     """
     headers = dict(exchange.headers)
     for name, value in _get(dict, error, "metadata", "headers").items():
@@ -469,14 +489,15 @@ def _wait(error: dict[str, Any], exchange: Exchange, now: float) -> float | None
 
 
 def _seconds(value: Any, now: float) -> float | None:
-    """Seconds from now, of a number of them or a date."""
+    """Return the seconds from now that a number or a date stands for."""
     then = epoch(value, None)
     return _number(value) if then is None else then - now
 
 
 def _until(value: Any, now: float) -> float | None:
-    """Seconds until a reset. OpenRouter counts milliseconds since 1970; others seconds since then,
-    micro- or nanoseconds, or seconds from now. Which it is, its size tells."""
+    """Return the seconds until a reset. OpenRouter counts milliseconds since 1970;
+    other servers count seconds, micro- or nanoseconds since then, or seconds from now.
+    The size of the number shows which."""
     reset = _number(value)
     if reset is None or reset < 1e9:
         return reset
@@ -487,7 +508,8 @@ def _until(value: Any, now: float) -> float | None:
 
 
 def epoch(value: Any, otherwise: N) -> float | N:
-    """Seconds since 1970 of a date as HTTP writes it; `otherwise` where it is none."""
+    """Return a date in HTTP's form as seconds since 1970, or `otherwise` if it is
+    none."""
     with suppress(AttributeError, TypeError, ValueError, OverflowError):
         then = parsedate_to_datetime(value)
         if then.tzinfo is None:
@@ -525,8 +547,9 @@ EVERYDAY = ("provider", "usage", "stop")  # names only where quoted or listed
 
 
 def refused_parameter(exchange: Exchange, sent: Mapping[str, Any]) -> str | None:
-    """The name of the parameter in the body `sent` that a 400 or 422 refuses, the first where it
-    refuses several; None where it names none, or only says that a limit is too large."""
+    """Return the parameter of the body `sent` that an answer 400 or 422 refuses, the
+    first if there are several. None if it names none, or only says that a limit is too
+    large."""
     if exchange.status not in (400, 422):
         return None
     told: list[dict[str, Any]] = []  # every object in the body, the innermost first
@@ -540,8 +563,8 @@ def refused_parameter(exchange: Exchange, sent: Mapping[str, Any]) -> str | None
 
 
 def _refused_by(error: dict[str, Any], sent: Mapping[str, Any]) -> str | None:
-    """What an object in the body refuses: what stands at its `param` or `loc`, else the first name
-    in a sentence that refuses something."""
+    """Return the parameter that an object in the error refuses: the one at `param` or
+    `loc`, or else the first that a sentence of refusal names."""
     texts = [_text(error, key) for key in ("message", "msg", "error", "detail", "raw")]
     words = ". ".join(texts)[:4000]
     place = [_text(error, "param"), *map(_text, _get(list, error, "loc"))]
@@ -554,7 +577,8 @@ def _refused_by(error: dict[str, Any], sent: Mapping[str, Any]) -> str | None:
 
 
 def _first_named(words: str, sent: Mapping[str, Any]) -> str | None:
-    """The parameter that stands first in the words, in any spelling (max_tokens, maxTokens)."""
+    """Return the parameter that the words name first, in any spelling (max_tokens,
+    maxTokens)."""
     words, places = THINKING.sub("reasoning effort", words), {}
     for name in sent.keys() - {"model", "messages"}:
         before = r"[\"'`:,] ?" if name in EVERYDAY else r"(?<![\w/-])"
@@ -569,7 +593,8 @@ def _first_named(words: str, sent: Mapping[str, Any]) -> str | None:
 
 
 def read_catalogue(text: str) -> dict[str, Model]:
-    """{model: Model} of GET /models; empty where the answer says nothing usable."""
+    """Return {model: Model} from the answer to GET /models; it is empty if the answer
+    says nothing usable."""
     models = {}
     for row in _get(list, _value(text), "data"):
         name = _text(row, "id")
@@ -579,7 +604,7 @@ def read_catalogue(text: str) -> dict[str, Model]:
 
 
 def read_model(entry: dict[str, Any]) -> Model:
-    """One entry of GET /models, or one endpoint of a model."""
+    """Read one entry of GET /models, or one endpoint of a model."""
     listed = _at(entry, "supported_parameters")
     parameters = _labels(listed) if isinstance(listed, list) else None
     reasons = None if parameters is None else "reasoning" in parameters
@@ -612,7 +637,8 @@ def read_model(entry: dict[str, Any]) -> Model:
 
 
 def _price(prices: dict[str, Any], name: str) -> float | None:
-    """The dearest that may apply: prices can depend on hour and length."""
+    """Return the highest price that may apply: prices can depend on the hour and the
+    length."""
     dearest = _dollars(prices, name)
     for table in _get(list, prices, "overrides"):
         usd = _dollars(table, name)
@@ -622,7 +648,8 @@ def _price(prices: dict[str, Any], name: str) -> float | None:
 
 
 def read_balance(text: str) -> float | None:
-    """Dollars left on the key, of GET /key; None where unlimited or unknown."""
+    """Return the dollars left on the key, from the answer to GET /key; None if
+    unlimited or unknown."""
     data = _at(_value(text), "data")
     left = _dollars(data, "limit_remaining")
     budget = _dollars(data, "effective_budget", "remaining_usd")

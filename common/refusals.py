@@ -1,10 +1,11 @@
-"""Does a text decline? One question, asked of answers that are no decision.
+"""Tell whether a text declines. The question is asked of answers that are no decision.
 
     >>> declines("Sorry, but I can't help with that.")
     True
 
-The patterns and functions below the line are those of `urrp_analyze.py`, word for word: that
-file runs alone, and this floor imports no script. A test compares the two.
+The patterns and functions below the line are copied word for word from
+`urrp_analyze.py`: that file must run alone, and this floor imports no script. A test
+compares the two.
 """
 
 import re
@@ -13,7 +14,7 @@ from itertools import islice
 
 
 def declines(text: str) -> bool:
-    """Does its speaker say, in the first sentences, that they can't or won't?"""
+    """Whether the speaker says, in the first sentences, that they can't or won't."""
     return declining(text) is not None
 
 
@@ -136,19 +137,22 @@ find = re.search  # it keeps the patterns that it has compiled
 
 
 def plain(text: str) -> str:
-    """Small letters and straight quotes, each character in its place."""
+    """Return the text in small letters and with straight quotes; each character keeps
+    its place."""
     low = text.translate(STRAIGHT).lower()
     return low if len(low) == len(text) else text
 
 
 def own_words(low: str) -> str:
-    """The text with what it quotes blanked out; all of it where it only quotes."""
+    """Return the text with its quotations blanked out, or the whole text if it only
+    quotes."""
     own = QUOTED.sub(lambda match: "_" * len(match[0]), low)
     return own if find(r"[^\W_]", own) else low
 
 
 def reply_in(output: str) -> tuple[int, str]:
-    """Where the reply begins, behind thoughts and blanks, and its first characters."""
+    """Return where the reply begins, after thoughts and blanks, and its first
+    characters."""
     thought = THOUGHT.match(output)
     start = thought.end() if thought else 0
     start = len(output) - len(output[start:].lstrip(BLANKS))
@@ -156,7 +160,8 @@ def reply_in(output: str) -> tuple[int, str]:
 
 
 def cues_in(sentence: str) -> Iterator[tuple[str, str, Span]]:
-    """(lacks or declines, rule, span): of each kind the first rule that matches."""
+    """Yield (lacks or declines, rule, span): for each of the two kinds, the first rule
+    that matches."""
     for kind, rules in REFUSING.items():
         for rule, pattern in rules.items():
             match = find(pattern, sentence)
@@ -171,9 +176,10 @@ def moved(span: Span, offset: int) -> Span:
 
 
 def declining(text: str) -> Span | None:
-    """Where a text says, in its first sentences, that its speaker can't or won't.
+    """Return where a text says, in its first sentences, that its speaker can't or
+    won't.
 
-    None where it does not, or where an answer follows after all ("However, …").
+    None if it does not, or if an answer follows after all ("However, …").
     """
     start, low = reply_in(text)
     own = own_words(low)

@@ -1,9 +1,10 @@
-"""Respondents of a user's own: functions in a Python file, `FILE.py:NAME` among the models.
+"""Load the respondents that users write: functions in a Python file, named
+`FILE.py:NAME` among the models.
 
     RESPONDENTS = {"flatterer": lambda request, rng: f"Decision: {request.user[:9]}"}
 
-Each is `function(request, rng)`, and gives a text or `(text, finish_reason)`. The file is
-executed in this process.
+Each is a `function(request, rng)` and returns a text or `(text, finish_reason)`. The
+file is executed in this process.
 """
 
 import runpy
@@ -24,12 +25,12 @@ FORM = 'a respondent gives a text, (text, "stop") or (text, "length")'
 
 
 def is_own(name: str) -> bool:
-    """Whether a model's name is that of a respondent in a file."""
+    """Whether a model's name is the name of a respondent in a file."""
     return ".py:" in name
 
 
 def own_respondent(name: str) -> Respond:
-    """The function that `FILE.py:NAME` means; UsageError where there is none."""
+    """Return the function that `FILE.py:NAME` names; UsageError if there is none."""
     path, _, key = name.rpartition(":")
     known = own_respondents(path)
     if key not in known:
@@ -38,7 +39,8 @@ def own_respondent(name: str) -> Respond:
 
 
 def own_respondents(path: str) -> dict[str, Respond]:
-    """{name: function} of the respondents in a file; UsageError where it has none."""
+    """Return {name: function} of the respondents in a file; UsageError if it has
+    none."""
     found = defined_in(path).get("RESPONDENTS")
     if not found or not isinstance(found, dict):
         raise UsageError(
@@ -50,7 +52,8 @@ def own_respondents(path: str) -> dict[str, Respond]:
 
 @cache
 def defined_in(path: str) -> dict[str, Any]:
-    """The names that a user's file defines; executes it once in a process."""
+    """Return the names that a user's file defines. The file is executed once in a
+    process."""
     check_file(path)
     try:
         return runpy.run_path(path)
@@ -59,7 +62,7 @@ def defined_in(path: str) -> dict[str, Any]:
 
 
 def checked(name: str, function: Callable[..., Any]) -> Respond:
-    """The function, with a UsageError for whatever it does wrong."""
+    """Return the function wrapped so that whatever it does wrong is a UsageError."""
 
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         try:
@@ -78,7 +81,7 @@ def checked(name: str, function: Callable[..., Any]) -> Respond:
 
 
 def file_hashes(models: Iterable[str]) -> dict[str, str]:
-    """{file: SHA-256} of the files that these models' names lead to."""
+    """Return {file: SHA-256} of the files that these models' names refer to."""
     hashes = {}
     for name in models:
         if is_own(name):

@@ -1,7 +1,8 @@
 """Named, independent random streams.
 
-A stream is a pure function of (seed, path). Drawing more numbers in one place never moves
-another: that is what makes a study comparable before and after a change elsewhere.
+A stream is a pure function of (seed, path). Drawing more numbers in one place never
+changes those of another place, so a study stays comparable when the code elsewhere
+changes.
 
 >>> SeededRandom(42, "labels").random() == SeededRandom(42).stream("labels").random()
 True
@@ -15,7 +16,8 @@ Name = str | int
 
 
 class SeededRandom(random.Random):
-    """`random.Random` seeded by SHA-256 of the JSON list [seed, *path]."""
+    """A `random.Random` that is seeded by the SHA-256 of the JSON list [seed,
+    *path]."""
 
     def __new__(cls, seed: int, *path: Name) -> "SeededRandom":
         return super().__new__(cls)
@@ -26,5 +28,6 @@ class SeededRandom(random.Random):
         super().__init__(int.from_bytes(hashlib.sha256(key).digest(), "big"))
 
     def stream(self, *names: Name) -> "SeededRandom":
-        """The stream below this one under `names`; independent of what was drawn here."""
+        """Return the stream under `names`. It does not depend on what was drawn from
+        this one."""
         return SeededRandom(self.root, *self.path, *names)

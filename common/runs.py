@@ -1,12 +1,14 @@
-"""A run's folder: its name, its lock, its manifest; created whole, resumed, never mixed up.
+"""Keep a run's folder: its name, its lock and its manifest. The folder is created as a
+whole, can be resumed, and is never mixed with another run.
 
     with RunFolder(Origin(out / run_id, identity, prompts), instrument) as run:
         if run.finished: ...                     # nothing to do
         run.begin(limit_usd)                     # then ask, with run.journal
         run.finish(files, manifest)
 
-`identity` (configuration, hashes of prompts, provider) is what makes two runs the same study.
-A folder made under another identity is refused, with the keys that differ.
+`identity` (configuration, hashes of prompts, provider) is what makes two runs the same
+study. A folder that was made under another identity is refused, and the message names
+the keys that differ.
 """
 
 import json
@@ -58,7 +60,7 @@ NAMED_CHANGES = 4  # keys that a refusal to resume names
 
 
 def check_run_id(run_id: str, source: str = "--run-id") -> str:
-    """`run_id` where it can be a folder's name; UsageError otherwise."""
+    """Return `run_id` if it can be a folder's name; UsageError otherwise."""
     if not RUN_ID.fullmatch(run_id) or ".." in run_id:
         raise UsageError(
             f"{source}: {run_id!r} can't be a folder's name; use letters, digits, '.', '_' "
@@ -68,7 +70,7 @@ def check_run_id(run_id: str, source: str = "--run-id") -> str:
 
 
 def flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    """{"a.b": leaf} of nested objects; lists are leaves."""
+    """Return nested objects as {"a.b": leaf}; lists are leaves."""
     if not isinstance(value, Mapping):
         return {prefix: value}
     out: dict[str, Any] = {}
@@ -80,7 +82,7 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
 def changes(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[tuple[str, str, str]]:
-    """(key, old value, new value) of each leaf that differs."""
+    """Yield (key, old value, new value) for each leaf that differs."""
     old, new = flat(before), flat(after)
     found = []
     for key in sorted(old.keys() | new.keys()):
@@ -92,9 +94,11 @@ def changes(
 
 @cache
 def code_hashes() -> dict[str, str]:
-    """{file: SHA-256} of every module and script of the project, for the manifest.
+    """Return {file: SHA-256} of every module and script of the project, for the
+    manifest.
 
-    Taken once in a process, since that is the code it has loaded.
+    The hashes are taken once in a process, because they must be those of the code it
+    loaded.
     """
     files = list(ROOT.glob("*.py"))
     for room in ROOMS:
@@ -106,9 +110,12 @@ def code_hashes() -> dict[str, str]:
 
 
 class Origin(NamedTuple):
-    """What a run is made of before anything is asked. `prompts`: {path: text}, hashed in the
-    identity and kept in the folder; `code`: {file: SHA-256} of what derives its files, where
-    that is not the code at work."""
+    """What a run is made of before anything is asked.
+
+    `prompts` is {path: text}; their hashes are in the identity, and the texts are kept
+    in the folder. `code` is {file: SHA-256} of the code that derives the run's files,
+    if that is not the code at work.
+    """
 
     folder: Path
     identity: Mapping[str, Any]
@@ -117,7 +124,7 @@ class Origin(NamedTuple):
 
 
 def known_of(identity: Mapping[str, Any], unproven: Mapping[str, Any]) -> Known:
-    """What the manifest of a run says was known of its models."""
+    """Return what a run's manifest says was known of the models."""
     if identity["provider"] == "simulated":
         return Known(defaultdict(lambda: FREE), "openai")
     provider = unproven["provider"]
@@ -133,7 +140,8 @@ def known_of(identity: Mapping[str, Any], unproven: Mapping[str, Any]) -> Known:
 
 
 def _model(known: Mapping[str, Any]) -> Model:
-    """A model as a manifest has written it down, of version 0.1 too."""
+    """Return a model as a manifest describes it; manifests of version 0.1 are read
+    too."""
     fields: dict[str, Any] = {}
     for name in known.keys() & set(Model._fields):
         value = known[name]
@@ -142,7 +150,8 @@ def _model(known: Mapping[str, Any]) -> Model:
 
 
 class RunFolder:
-    """The folder of one run. One process at a time; leaving a new run unused removes it."""
+    """The folder of one run, which one process at a time may use. A new folder in which
+    nothing was asked is removed at the end."""
 
     def __init__(self, origin: Origin, instrument: str) -> None:
         self.origin, self.path = origin, Path(origin.folder)
@@ -211,8 +220,8 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing to do: all is answered and every file is there. A model
-        that was set aside is tried again."""
+        """Whether there is nothing to do: all calls are answered and every file is
+        there. A model that was set aside is tried again."""
         if self.manifest.get("state") != "complete" or self.manifest.get("set_aside"):
             return False
         return all(
@@ -221,8 +230,8 @@ class RunFolder:
         )
 
     def begin(self, limit_usd: float | None) -> None:
-        """Open the journal and write the manifest as `running`: from here on there is a
-        run."""
+        """Open the journal and write the manifest as `running`; from now on the run
+        exists."""
         write_atomic(self.path / PROMPTS, json_file(self.origin.prompts))
         before = self.manifest.get("unproven", {})
         known = None
@@ -265,12 +274,13 @@ class RunFolder:
 
     @property
     def journal(self) -> Journal:
-        """Open from `begin` on."""
+        """Return the journal, which is open after `begin`."""
         assert self._journal is not None
         return self._journal
 
     def _killed(self, started: str) -> dict[str, Any]:
-        """How a session ended that could not say so: with the journal's last line."""
+        """Describe the end of a session that was killed: it ended with the journal's
+        last line."""
         ended = max(started, self.journal.past.last_at)
         took = datetime.fromisoformat(ended) - datetime.fromisoformat(started)
         return {
@@ -280,14 +290,15 @@ class RunFolder:
         }
 
     def record(self, **facts: Any) -> None:
-        """Put what nothing proves into the manifest at once: a kill must not lose what a
-        resume goes by."""
+        """Write facts that nothing else proves into the manifest at once, since a
+        resume needs them even after a kill."""
         self.unproven |= facts
         self._write_manifest()
 
     @property
     def spent(self) -> float:
-        """Dollars charged so far, with the calls that a kill may have lost."""
+        """Return the dollars charged so far, with the calls that a kill may have
+        lost."""
         return self.journal.past.charged_usd + self.journal.past.lost_usd
 
     def end_session(self, stop: Stop | None) -> None:
@@ -301,7 +312,8 @@ class RunFolder:
         }
 
     def finish(self, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
-        """Write the derived files, pack the journal of a complete run, close the manifest."""
+        """Write the derived files, pack the journal if the run is complete, and write
+        the manifest."""
         try:
             for name, data in files.items():
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -324,7 +336,7 @@ class RunFolder:
         self._leave()
 
     def _leave(self) -> None:
-        """Drop the lock; take back a folder in which nothing was ever asked."""
+        """Release the lock, and remove the folder if nothing was ever asked in it."""
         used = self.begun and self.journal.size > 0
         if self._made and not used:
             for name in ("manifest.json", JOURNALS[0], PROMPTS):
@@ -341,8 +353,8 @@ class RunFolder:
 
 
 def stored_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
-    """{path: text} of the prompts that a run was made with; UsageError where they are not
-    those that its identity has `recorded`, by hash."""
+    """Return {path: text} of the prompts that a run was made with; UsageError if their
+    hashes are not those `recorded` in the identity."""
     path = folder / PROMPTS
     texts: dict[str, str] = shape.read(path, map_of(TEXT, "file"), RESTORE)
     differ = changes(recorded, {name: sha256(text) for name, text in texts.items()})
@@ -355,7 +367,7 @@ def stored_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
 
 
 def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Put derived files in the place of older ones. One process at a time."""
+    """Replace derived files by new ones. One process at a time may do so."""
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
         for name, data in files.items():
@@ -363,20 +375,22 @@ def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def elapsed(manifest: Mapping[str, Any]) -> float:
-    """Seconds that all sessions took."""
+    """Return the seconds that all sessions took together."""
     sessions = manifest["unproven"]["sessions"]
     return sum(session["elapsed_s"] or 0 for session in sessions)
 
 
 def _now(earliest: str) -> str:
-    """The clock, which may have been set back meanwhile."""
+    """Return the time by the clock, but never one before `earliest`: the clock may have
+    been set back."""
     return max(earliest, time.strftime(shape.UTC, time.gmtime()))
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """An advisory lock that the system drops with the process, however that ends; where there
-    is none, a file that a kill leaves. UsageError where another process has it."""
+    """Hold an advisory lock, which the system drops when the process ends. Where the
+    system has no such lock, use a file, which a killed process leaves behind.
+    UsageError if another process holds the lock."""
     handle = _lock(folder)
     try:
         yield
@@ -493,7 +507,7 @@ MANIFEST = shape.Kind(_manifest_fault)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """manifest.json of a run; UsageError where it is none."""
+    """Return manifest.json of a run; UsageError if it is no manifest."""
     path = Path(folder) / "manifest.json"
     manifest: dict[str, Any] = shape.read(path, MANIFEST, RESTORE)
     return manifest

@@ -1,8 +1,8 @@
-"""Chat completions over HTTP, of OpenRouter and of any OpenAI-compatible server.
+"""Ask for chat completions over HTTP, from OpenRouter or any OpenAI-compatible server.
 
-Connections are kept alive and shared. A call has a thread of its own, so that a server which
-sends one byte a second, and so resets every socket timeout, delays nobody: who waits has a
-clock. What must reach no file and no line is hidden here, before anything is kept or cut.
+Connections are kept alive and shared. Each call has a thread of its own: a server that
+sends one byte a second resets every socket timeout, and must not delay other calls, so
+the caller has a clock. Secrets are hidden here, before any text is stored or cut.
 """
 
 import asyncio
@@ -53,8 +53,9 @@ FREE_OF_CHARGE = Model(prompt=0.0, completion=0.0, price_from="loopback")
 
 
 def check_base_url(url: str) -> str:
-    """`url` without its last slash; UsageError where it can't be an address, or where it holds
-    what would be stored with the run. The message does not repeat it: it may hold a key."""
+    """Return `url` without its last slash. UsageError if it can't be an address, or
+    holds something secret that would be stored with the run. The message does not
+    repeat the address, because it may hold a key."""
     name = "--base-url (or OPENROUTER_BASE_URL)"
     if re.search(r"[@?#;]", url):
         raise UsageError(
@@ -76,8 +77,9 @@ SECRET_PART = re.compile(r"(?=[^/]*\d)(?=[^/]*[A-Za-z])[\w.~%+=-]{20,}", re.A)
 
 
 def public_address(url: str) -> str:
-    """The address as files and lines have it. A part of its path that looks like a key is
-    hidden; a loopback server is the same one on another port."""
+    """Return the address as files and messages show it. A part of its path that looks
+    like a key is hidden, and a server of this machine keeps its identity on another
+    port."""
     parts = urlsplit(url)
     path = "/".join(SECRET_PART.sub("[hidden]", part) for part in parts.path.split("/"))
     if parts.hostname in LOOPBACK:
@@ -101,8 +103,8 @@ ESCAPE = re.compile(
 
 
 def redacted(text: str, key: str) -> str:
-    """`text` with [key] in the place of `key`, or of PIECE of its characters in a row, however
-    a server spells them. Whoever cuts a text cuts it afterwards."""
+    """Return `text` with [key] in place of `key`, or of any PIECE characters of it in a
+    row, however a server spells them. Code that cuts a text must call this first."""
     if len(key) < SHORTEST_KEY:
         return text
     plain, starts, ends = _unescaped(text)
@@ -116,7 +118,8 @@ def redacted(text: str, key: str) -> str:
 
 
 def _pieces(text: str, key: str) -> Iterator[tuple[int, int]]:
-    """Where pieces of a key begin and end in a text without escapes; they overlap."""
+    """Yield where pieces of a key begin and end in a text without escapes. They may
+    overlap."""
     for form in _forms(key):
         size = min(len(form), PIECE * len(form) // len(key))
         for at in range(len(form) - size + 1):
@@ -129,7 +132,7 @@ def _pieces(text: str, key: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _forms(key: str) -> list[str]:
-    """A key as `_unescaped` leaves it, and the same in hexadecimal and base64."""
+    """Return the key as `_unescaped` leaves it, and in hexadecimal and base64."""
     plain, _, _ = _unescaped(key)
     data = key.encode()
     forms = [plain, data.hex()]
@@ -150,9 +153,9 @@ def _meaning(escape: re.Match[str]) -> str:
 
 
 def _unescaped(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
-    """A text with nothing escaped, in small letters, and where each of its characters begins
-    and ends in `text`. Backslashes, control characters and all that is not ASCII are left
-    out."""
+    """Return a text with all escapes resolved, in small letters, and where each of its
+    characters begins and ends in `text`. Backslashes, control characters and everything
+    outside ASCII are left out."""
     starts: Sequence[int] = range(len(text))
     ends: Sequence[int] = range(1, len(text) + 1)
     for _ in range(DEEPEST):
@@ -186,7 +189,8 @@ ACCOUNT = re.compile(r'(\\*"user_id\\*"\s*:\s*)(\\*"(?:(?!\\*").)*\\*"|[^\s,}\]]
 
 
 def without_account(body: str, failed: bool) -> str:
-    """A body without `user_id`, which names the account. What a model wrote stays as it is."""
+    """Return a body without `user_id`, which names the account. What a model wrote is
+    not changed."""
     if "user_id" not in body and not (failed and "\\u" in body):
         return body
     try:
@@ -199,7 +203,7 @@ def without_account(body: str, failed: bool) -> str:
 
 
 def _nameless(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object without `user_id`, also where a string in it quotes one."""
+    """Return a JSON object without `user_id`, also if a string in it quotes one."""
     out = {}
     for key, value in pairs:
         if key == "user_id":
@@ -213,8 +217,8 @@ def _nameless(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 @dataclass
 class Catalogue:
-    """What a provider says of itself before the first call. `faults`: {model: why it is set
-    aside}; `problems` end the run; `facts` and `notes` are shown."""
+    """What a provider says before the first call. `faults` is {model: why it is set
+    aside}. `problems` end the run; `facts` and `notes` are shown to the user."""
 
     models: dict[str, Model] = field(default_factory=dict)
     limit_remaining: float | None = None
@@ -226,7 +230,7 @@ class Catalogue:
 
 
 class Server:
-    """A client of one server. `models`: what is known of each, by name."""
+    """A client of one server. `models` is {name: what is known of the model}."""
 
     answers_later = True
 
@@ -255,14 +259,15 @@ class Server:
         self.session = _session(self.host, connections)
 
     def model(self, name: str) -> Model:
-        """What is known of a model. A server of this machine that names no price has none."""
+        """Return what is known of a model. A server of this machine that names no price
+        counts as free."""
         known = self.models.get(name, Model())
         if known.priced or self.host not in LOOPBACK:
             return known
         return known._replace(prompt=0.0, completion=0.0, price_from="loopback")
 
     def body(self, request: Request, adapted: Adapted = wire.PLAIN) -> dict[str, Any]:
-        """The JSON body that is sent for `request`."""
+        """Return the JSON body that is sent for `request`."""
         model = self.model(request.model)
         return wire.body(request, model, self.dialect, adapted, self.upstream)
 
@@ -273,8 +278,12 @@ class Server:
         method: str = "POST",
         path: str = "/chat/completions",
     ) -> asyncio.Future[Exchange]:
-        """The future Exchange of one attempt, of so long at most, in a thread of its own, which
-        may outlive the wait. The Exchange says what went wrong; a fault of ours is raised."""
+        """Start one attempt and return the future of its Exchange.
+
+        It runs for `seconds` at most, in a thread of its own, which may outlive the
+        wait. The Exchange tells what went wrong on the way; an error in this program is
+        raised.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Exchange] = loop.create_future()
 
@@ -318,7 +327,8 @@ class Server:
     def _exchange(
         self, method: str, path: str, deadline_s: float, body: Any
     ) -> Exchange:
-        """No redirect is followed; errors of the network are in the Exchange."""
+        """Do one attempt and return its Exchange, which also tells errors of the
+        network. No redirect is followed."""
         start = time.monotonic()
         status, headers, data, error, sent = None, {}, b"", "", True
         try:
@@ -359,8 +369,8 @@ class Server:
             return wire.no_answer(SIDE_DEADLINE_S)
 
     async def preflight(self, models: Sequence[str], effort: str | None) -> Catalogue:
-        """Ask for the list of models and the balance; learn prices, parameters and dialect.
-        Nothing here is paid."""
+        """Fetch the list of models and the balance, and learn prices, parameters and
+        dialect. Nothing here costs money."""
         listed, account = await asyncio.gather(self._get("/models"), self._get("/key"))
         if listed.status is None and account.status is None:
             raise self._unreachable(listed)
@@ -392,7 +402,8 @@ class Server:
         )
 
     def _learn(self, known: Mapping[str, Model]) -> None:
-        """Keep what the list says; a configured price stands where the list has none."""
+        """Keep what the server's list says; a configured price stands if the list has
+        none."""
         self.models |= known
         for name, price in self.prices.items():
             listed = known.get(name)
@@ -425,7 +436,7 @@ class Server:
 
 
 def _session(host: str, connections: int) -> Any:
-    """A session of `requests`, for live calls only."""
+    """Return a session of `requests`, for live calls only."""
     try:
         import requests
     except ImportError:
@@ -450,7 +461,7 @@ def _session(host: str, connections: int) -> Any:
 
 
 def _drain(reply: Any, ends: float) -> tuple[bytes, str]:
-    """(body, what is wrong with it)."""
+    """Return (the body of a reply, what is wrong with it)."""
     parts, size = [], 0
     for chunk in reply.iter_content(65536):
         parts.append(chunk)
@@ -469,7 +480,7 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 
 
 def _may_have_left(problem: BaseException) -> bool:
-    """Whether the question may have left this machine: nothing has before there is a
+    """Whether the question may have left this machine. Nothing leaves before there is a
     connection."""
     from requests.exceptions import ConnectTimeout, ProxyError, SSLError
     from urllib3.exceptions import NewConnectionError
@@ -479,9 +490,9 @@ def _may_have_left(problem: BaseException) -> bool:
 
 
 def _words(problem: BaseException) -> str:
-    """The root of a chain of network errors in a line: in the system's words only, since
-    others repeat a piece of what the server sent, in which a key cut short could not be
-    found."""
+    """Describe the root of a chain of network errors on one line, in the system's own
+    words. Other words may repeat a piece of what the server sent, and a key cut short
+    in it could not be found."""
     root = list(_causes(problem))[-1]
     name = type(root).__name__
     if isinstance(root, TimeoutError) or getattr(root, "errno", None) is not None:
@@ -493,7 +504,8 @@ def _words(problem: BaseException) -> str:
 
 
 def refuse(catalogue: Catalogue) -> None:
-    """Nothing was asked yet: all problems in one line, as ProviderRefused."""
+    """Raise ProviderRefused with all problems on one line, if there are any. Nothing
+    was asked yet."""
     if catalogue.problems:
         raise ProviderRefused(f"before the first call: {'; '.join(catalogue.problems)}")
 
@@ -501,7 +513,7 @@ def refuse(catalogue: Catalogue) -> None:
 def check_model(
     name: str, model: Model, effort: str | None, dialect: str, catalogue: Catalogue
 ) -> None:
-    """Add what stands against the model, and a line of facts."""
+    """Add to the catalogue what speaks against the model, and a line of facts."""
     if catalogue.models and name not in catalogue.models:
         line = f"not in the server's list; {nearest(name, catalogue.models)}"
         if dialect == "chat":  # a proxy may serve what it does not list; it will say
@@ -524,7 +536,7 @@ def check_model(
 
 
 def facts(name: str, model: Model, effort: str | None) -> str:
-    """What is worth knowing of a model before it is asked, in a line."""
+    """Return what a user should know of a model before it is asked, on one line."""
     parts = []
     if model.canonical not in (None, name):
         parts.append(model.canonical)
@@ -544,7 +556,7 @@ def facts(name: str, model: Model, effort: str | None) -> str:
 
 
 def effort_fact(model: Model, effort: str | None) -> str:
-    """What is known of the model's reasoning, and what is asked of it."""
+    """Say what is known of the model's reasoning, and what is asked of it."""
     if model.reasons is False:
         return (
             "does not reason" if effort is None else "does not reason: effort not sent"

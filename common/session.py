@@ -1,12 +1,13 @@
-"""What is asked and what follows from the answers: one value to run a study by and to verify.
+"""Run a study: ask what is missing, and derive files from the answers. One value, an
+`Instrument`, serves to run a study and to verify it.
 
     runs = [Run(origin, pilot(origin))]
     [ended] = conduct(runs, choice, settings)           # asks what is missing, writes the files
     instrument.derive(answers).files                    # the same bytes, from the journal alone
 
-Files are made from the journal, never from the replies in hand, so a run and its verification
-can't differ. Several runs are asked together: their calls take turns, each keeps its own
-folder.
+Files are made from the journal, never from the replies in memory, so a run and its
+verification can't differ. Several runs are asked together: their calls take turns, and
+each run keeps a folder of its own.
 """
 
 import asyncio
@@ -57,9 +58,11 @@ def no_warmups() -> Sequence[Warmup]:
 class Instrument(NamedTuple):
     """A study of one origin.
 
-    `noun`: what a call is called. `calls`: (such a request, how many of it) for every kind of
-    call; `ids`: {id of every call: the models without which it can't be asked}. `derive` asks `answers` every request that it deals. `warmups`:
-    two calls for each (model, stage), before its first call.
+    `noun` is the word for its calls. `calls` returns pairs (a typical request, how many
+    of it) for every kind of call. `ids` returns {id of a call: the models without which
+    it can't be made}. `derive` makes the files from the answers, and asks them for
+    every request of the study. `warmups` returns two calls for each (model, stage), to
+    be made before its first call.
     """
 
     name: str
@@ -77,7 +80,8 @@ class Run(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A run after its session. `note`: why there was nothing to do, "" otherwise."""
+    """A run after its session. `note` says why there was nothing to do, and is ""
+    otherwise."""
 
     folder: RunFolder
     stop: Stop | None
@@ -94,7 +98,8 @@ Respondent = Callable[[Request, SeededRandom], str | tuple[str, str]]
 
 
 class Simulated:
-    """Answers at once, in the thread that asks."""
+    """A provider of simulated respondents, which answer at once in the calling
+    thread."""
 
     answers_later = False
     dialect = "openai"
@@ -103,12 +108,12 @@ class Simulated:
         self.respondents, self.rng = respondents, SeededRandom(seed, "respondent")
 
     def check(self, models: Iterable[str]) -> None:
-        """UsageError where a respondent does not exist."""
+        """Raise UsageError if one of the respondents does not exist."""
         for name in models:
             self.respondent(name)
 
     def respondent(self, name: str) -> Respondent:
-        """Of the project, or of a user's file."""
+        """Return a respondent of the project or of a user's file."""
         if is_own(name):
             return own_respondent(name)
         if name not in self.respondents:
@@ -126,7 +131,7 @@ class Simulated:
         return wire.body(request, FREE, self.dialect)
 
     def complete(self, request: Request) -> Exchange:
-        """The respondent's text in the shape a server would send it."""
+        """Return the respondent's text in the shape in which a server would send it."""
         rng = self.rng.stream(request.id)
         answer = self.respondent(request.model)(request, rng)
         text, finish = answer if isinstance(answer, tuple) else (answer, "stop")
@@ -147,7 +152,7 @@ class Simulated:
 
 
 def _tokens(text: str) -> int:
-    """Four characters each, rounded up."""
+    """Estimate the tokens of a text: one for every four characters, rounded up."""
     return -(-len(text) // 4)
 
 
@@ -155,8 +160,8 @@ def _tokens(text: str) -> int:
 
 
 class Settings(NamedTuple):
-    """How to ask, as opposed to what: nothing here changes a result but `effort` and
-    `upstream`, which the identity has too."""
+    """How a study is asked. Nothing here changes a result except `effort` and
+    `upstream`, which are also in the run's identity."""
 
     name: str  # shown in the progress line
     seed: int
@@ -187,8 +192,9 @@ def headline(
     assumed: Sequence[str],
     tight: bool = False,
 ) -> str:
-    """The first line: who answers, how many calls, what they probably cost, the limit;
-    `tight`: which does not hold what the first calls may cost at most."""
+    """Return the first line: who answers, how many calls, their probable cost, and the
+    limit. `tight` says that the limit may be too low for what the first calls cost at
+    most."""
     if choice.simulated:
         return (
             f"SIMULATED respondents answer: {calls} calls, $0; models do with "
@@ -205,8 +211,8 @@ def headline(
 def conduct(
     runs: Sequence[Run], choice: Choice, settings: Settings, clock: Any = Clock
 ) -> list[Ended]:
-    """Ask what is missing of all runs together, then derive the files of each. Raises Stop
-    where nothing could begin at all."""
+    """Ask what is missing of all runs together, then derive the files of each. Raise
+    Stop if nothing could begin at all."""
     with ExitStack() as stack:
         folders = [
             stack.enter_context(RunFolder(run.origin, run.instrument.name))
@@ -230,7 +236,7 @@ def conduct(
 
 
 def _already(folder: RunFolder) -> Ended:
-    """A run in which there was nothing to do."""
+    """Return the end of a run in which there was nothing to do."""
     stop = None
     if not trial_statuses(folder.manifest["statuses"])["ok"]:
         stop = Unreadable("complete before, and of no model can a decision be read")
@@ -238,7 +244,7 @@ def _already(folder: RunFolder) -> Ended:
 
 
 def untold(asker: Asker, last: bool = False) -> None:
-    """The progress of a session that is part of something larger."""
+    """Show no progress: the session is part of something larger."""
 
 
 class Session:
@@ -262,7 +268,8 @@ class Session:
         self.progress: Callable[..., None] = untold
 
     def begin(self) -> Asker:
-        """Who asks, once it is said what; raises Stop where it must not begin."""
+        """Print what will be asked, and return the Asker; raise Stop if the session
+        must not begin."""
         settings = self.settings
         for folder in self.folders.values():
             folder.begin(self.limit)
@@ -313,7 +320,7 @@ class Session:
         return asker
 
     def end(self, asker: Asker) -> Stop | None:
-        """Why calls are left. The journals learn which models were set aside."""
+        """Return why calls are left. The journals note which models were set aside."""
         gate = asker.gate
         self.progress(asker, last=True)
         for folder in self.folders.values():
@@ -328,7 +335,7 @@ class Session:
         return set(product(self.folders, gate.aside))
 
     def _warmups(self, left: Collection[tuple[str, str]]) -> list[Warmup]:
-        """Of the kinds of calls, (stage, model), that are left."""
+        """Return the warm-up calls of those (stage, model) that have calls left."""
         warmups = [each for made in self.instruments for each in made.warmups()]
         return [
             each
@@ -337,14 +344,14 @@ class Session:
         ]
 
     def _is_answered(self, request: Request) -> bool:
-        """Whether an earlier start has an answer for good."""
+        """Whether an earlier start has an answer that stands."""
         return any(
             folder.journal.answer(request) is not None
             for folder in self.folders.values()
         )
 
     def _provider(self, names: Sequence[str]) -> tuple[Any, dict[str, Aside]]:
-        """(who answers, the models that its own list rules out)."""
+        """Return (the provider, the models that its own list rules out)."""
         if names and not self.choice.simulated:
             return self._server(names)
         provider = Simulated(self.settings.respondents, self.settings.seed)
@@ -352,8 +359,8 @@ class Session:
         return provider, {}
 
     def _server(self, names: Sequence[str]) -> tuple[Server, dict[str, Aside]]:
-        """The client, once the server's own lists speak for the run; nothing is asked
-        before."""
+        """Return the client of the server, after checking the server's lists; no model
+        is asked before."""
         settings = self.settings
         prices = {name: wire.as_model(entry) for name, entry in settings.prices.items()}
         server = Server(
@@ -386,7 +393,8 @@ class Session:
     def _record(
         self, server: Server, catalogue: Catalogue, names: Sequence[str]
     ) -> None:
-        """What was known of the models, into each manifest: verification needs it."""
+        """Write what was known of the models into each manifest, since verification
+        needs it."""
         known = {name: {"known": server.model(name)._asdict()} for name in names}
         for folder in self.folders.values():
             earlier = folder.unproven["provider"]
@@ -418,7 +426,7 @@ class Session:
     def _say(
         self, asker: Asker, calls: Sequence[tuple[Request, int]], left: int
     ) -> None:
-        """The first lines: who is asked, and how much is answered already."""
+        """Print the first lines: who is asked, and how much is answered already."""
         money = asker.gate.money
         names = models_of(request for request, _ in calls)
         unpriced = [name for name in names if not asker.provider.model(name).priced]
@@ -445,7 +453,8 @@ class Session:
             )
 
     def _ending(self, gate: Gate, models: Sequence[str]) -> Stop | None:
-        """Why calls are left. With no model left, the gravest reason of all of them."""
+        """Return why calls are left. If no model is left, it is the gravest reason
+        among all models."""
         if isinstance(gate.stop, OverBudget):
             return gate.money.over([])
         if gate.stop is not None:
@@ -472,7 +481,7 @@ def _faults(catalogue: Catalogue) -> str:
 
 
 def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:
-    """Derive the run's files from its journal and close it."""
+    """Derive the run's files from its journal and close the run."""
     journal = folder.journal
     journal.close()
     known = None
@@ -494,7 +503,8 @@ def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:
 def _ending_of(
     instrument: Instrument, answers: Answers, made: Derived, stop: Stop | None
 ) -> Stop | None:
-    """Why the run is not complete, or cannot be read; None where it is as it should be."""
+    """Return why the run is not complete, or why nothing in it can be read; None if all
+    is well."""
     left = unanswered(instrument, answers)
     if left:
         asks = (
@@ -511,8 +521,9 @@ def _ending_of(
 
 
 def trial_statuses(statuses: Mapping[str, Any]) -> Counter[str]:
-    """{how trials were read: how many}, of what an instrument counts: decisions where there are
-    any. Those that are "ok" have a decision, or an answer where none is asked for."""
+    """Return {status: number of trials}, from what an instrument counts. Only decisions
+    count if there are any. Status "ok" means a decision, or an answer where the study
+    asks for no decision."""
     counts: Counter[str] = Counter()
     for name, count in flat(statuses.get("decision", statuses)).items():
         counts[name.split(".")[-1]] += count
@@ -520,14 +531,14 @@ def trial_statuses(statuses: Mapping[str, Any]) -> Counter[str]:
 
 
 def aside_lines(answers: Answers) -> list[str]:
-    """A line for each model that was set aside."""
+    """Return a line for each model that was set aside."""
     return [
         f"set aside: {model}: {why}" for model, (_, why) in answers.set_aside.items()
     ]
 
 
 def _commonest(statuses: Mapping[str, int]) -> str:
-    """ "40 of 40 answers are empty"."""
+    """Say which status is the most frequent, as in "40 of 40 answers are empty"."""
     if not statuses:
         return "the models that are left were asked for none"
     most = max(statuses, key=lambda status: statuses[status])
@@ -537,7 +548,8 @@ def _commonest(statuses: Mapping[str, int]) -> str:
 def manifest_of(
     run: Run, answers: Answers, made: Derived, unproven: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The manifest of a run after a session: what follows from its journal, and `unproven`."""
+    """Return the manifest of a run after a session: what follows from its journal, and
+    `unproven`."""
     lost = answers.lost_usd + unproven.get("lost_usd", 0.0)
     left = unanswered(run.instrument, answers)
     return {
@@ -558,7 +570,7 @@ def manifest_of(
 def calls_left(
     calls: Iterable[tuple[Request, int]], reads: Iterable[Read]
 ) -> Counter[tuple[str, str]]:
-    """{(stage, model): how many calls have no answer for good}."""
+    """Return {(stage, model): the number of calls without an answer that stands}."""
     left: Counter[tuple[str, str]] = Counter()
     for request, count in calls:
         left[request.stage, request.model] += count
@@ -569,8 +581,12 @@ def calls_left(
 
 
 def unanswered(instrument: Instrument, answers: Answers) -> list[str]:
-    """What the next start asks: "2 failed", "5 not asked"; empty where nothing. What needs a
-    model that was set aside is not left, but a run needs a model that was not."""
+    """Say what the next start would ask, as in "2 failed" and "5 not asked"; return an
+    empty list if that is nothing.
+
+    Calls that need a model which was set aside don't count as left. But a run in which
+    every model was set aside is not complete.
+    """
     failed, not_asked = 0, 0
     for name, models in instrument.ids().items():
         if answers.set_aside.keys() & models:
@@ -592,7 +608,7 @@ def unanswered(instrument: Instrument, answers: Answers) -> list[str]:
 
 
 def derived(instrument: Instrument, answers: Answers) -> Derived:
-    """Files and facts of a run; no file where nothing was answered."""
+    """Return the files and facts of a run; there is no file if nothing was answered."""
     made = instrument.derive(answers)
     for warmup in instrument.warmups():
         if warmup.request.id in answers.tries:
@@ -622,7 +638,7 @@ def derived(instrument: Instrument, answers: Answers) -> Derived:
 
 
 def adapted_facts(answers: Answers) -> dict[str, dict[str, Any]]:
-    """{model: {stage: how it is asked otherwise than by default}}."""
+    """Return {model: {stage: how it is asked, if not by default}}."""
     out: dict[str, dict[str, Any]] = {}
     for (model, stage), adapted in sorted(answers.adapted.items()):
         ways: dict[str, Any] = {}
@@ -638,7 +654,8 @@ def adapted_facts(answers: Answers) -> dict[str, dict[str, Any]]:
 
 
 def tallied(rows: Iterable[Mapping[str, Any]], *fields: str) -> dict[str, Any]:
-    """Nested counts: {model: {served: n}} for ("model", "served_model")."""
+    """Return nested counts, such as {model: {served: n}} for ("model",
+    "served_model")."""
     tree: dict[str, Any] = {}
     for row in rows:
         *places, last = [str(row[field]) for field in fields]
@@ -665,8 +682,8 @@ def last_words(
     after: Sequence[str] = (),
     **more: Any,
 ) -> Done:
-    """What a script says at the end of a run; `facts`: keys of the manifest that --json has
-    too."""
+    """Return what a script says at the end of a run. `facts` are keys of the manifest
+    that --json prints too."""
     code = COMPLETE if ended.stop is None else ended.stop.code
     manifest = ended.folder.manifest
     result = {

@@ -1,11 +1,12 @@
-"""The shape of JSON: one table of kinds, and one message for what has another shape.
+"""Check the shape of JSON, by one set of kinds and with one form of message for every
+fault.
 
     PERSON = record(name=NAME, age=maybe(whole(0)), tags=list_of(TEXT))
     check(PERSON, data, "people.json", "restore it from a copy")
     # UsageError: people.json: age: must be a whole number from 0, not "ten"; restore it …
 
-A kind says in words what it wants, and finds the first place that has it not. Configuration, plans,
-prompts, manifests and artifacts are all checked here.
+A kind says in words which values it accepts, and finds the first place that does not
+fit. Configuration, plans, prompts, manifests and artifacts are all checked here.
 """
 
 import difflib
@@ -34,8 +35,8 @@ ABSENT = object()
 
 
 class Fault(NamedTuple):
-    """Where ("games[0].pair"; "" is the value itself), what is wrong there, what stands there
-    (ABSENT where nothing does), and what may have been meant."""
+    """What is wrong in a value: where ("games[0].pair"; "" for the value itself), what
+    is wrong, what was found (ABSENT if nothing), and what may have been meant."""
 
     path: str
     says: str
@@ -47,7 +48,8 @@ T = TypeVar("T")
 
 
 class Kind(NamedTuple):
-    """`fault(value)` is the first fault, None where there is none."""
+    """A kind of value. `fault(value)` returns the first fault, or None if there is
+    none."""
 
     fault: Callable[[Any], Fault | None]
     optional: bool = False  # of a field: may be left out
@@ -57,7 +59,8 @@ class Kind(NamedTuple):
 
 
 def plain(words: str, test: Callable[[Any], bool]) -> Kind:
-    """The values that pass the test; `words` say after "must be" what they are."""
+    """Return the kind of the values that pass the test. `words` follow "must be" in the
+    message."""
     says = f"must be {words}"
     return Kind(lambda v: None if test(v) else Fault("", says, v))
 
@@ -98,7 +101,8 @@ def number(low: float, high: float) -> Kind:
 
 
 def enum(*allowed: Any) -> Kind:
-    """One of these values; for a text that is none of them, the nearest is named."""
+    """Return the kind of these values alone. For a text that is none of them, the fault
+    names the nearest."""
     typed = [(type(each), each) for each in allowed]
     words = [each if isinstance(each, str) else json.dumps(each) for each in allowed]
     says = "must be one of " + ", ".join(words)
@@ -115,17 +119,18 @@ def enum(*allowed: Any) -> Kind:
 
 
 def maybe(kind: Kind) -> Kind:
-    """This kind, or null."""
+    """Return the kind that also accepts null."""
     return Kind(lambda v: None if v is None else kind.fault(v))
 
 
 def sometimes(kind: Kind) -> Kind:
-    """Of a field that is left out where there is nothing to say."""
+    """Return the kind of a field that is left out if there is nothing to say."""
     return kind._replace(optional=True)
 
 
 def either(first: Kind, second: Kind) -> Kind:
-    """Of two faults the one that lies deeper is told: it is nearer to what was meant."""
+    """Return the kind that accepts what one of two kinds accepts. Of two faults it
+    tells the one that lies deeper, because that is nearer to what was meant."""
 
     def fault(value: Any) -> Fault | None:
         faults = []
@@ -146,7 +151,8 @@ def either(first: Kind, second: Kind) -> Kind:
 def list_of(
     kind: Kind, size: int | None = None, least: int = 0, once: bool = False
 ) -> Kind:
-    """A list, of exactly `size` or at `least` so many entries, no two of them alike if `once`."""
+    """Return the kind of a list with exactly `size`, or at least `least`, entries. With
+    `once`, no two entries may be equal."""
     says = "must be a list"
     sizes = range(least, MANY)
     if size:
@@ -174,7 +180,7 @@ def several(kind: Kind, least: int = 1, once: bool = True) -> Kind:
 
 
 def map_of(kind: Kind, keys: str) -> Kind:
-    """An object of any keys; `keys` says what they are, in prose."""
+    """Return the kind of an object with any keys; `keys` describes them in prose."""
 
     def fault(value: Any) -> Fault | None:
         if not isinstance(value, dict):
@@ -185,7 +191,8 @@ def map_of(kind: Kind, keys: str) -> Kind:
 
 
 def record(**fields: Kind | tuple[Kind, str]) -> Kind:
-    """An object of exactly these fields, each a kind or (kind, its meaning in prose)."""
+    """Return the kind of an object with exactly these fields. Each field is a kind, or
+    (kind, the field's meaning in prose)."""
     kinds = {name: _field(field) for name, field in fields.items()}
 
     def fault(value: Any) -> Fault | None:
@@ -203,19 +210,19 @@ def record(**fields: Kind | tuple[Kind, str]) -> Kind:
 
 
 def _field(field: Kind | tuple[Kind, str]) -> Kind:
-    """The kind of a field whose value is ABSENT where it is left out."""
+    """Return the kind of a field. A field that was left out has the value ABSENT."""
     kind = field if isinstance(field, Kind) else field[0]
     absent = None if kind.optional else Fault("", "is missing")
     return Kind(lambda v: absent if v is ABSENT else kind.fault(v))
 
 
 def options(**fields: Kind) -> Kind:
-    """An object of these fields, each of which may be left out."""
+    """Return the kind of an object with these fields, each of which may be left out."""
     return record(**{name: sometimes(kind) for name, kind in fields.items()})
 
 
 def _first(places: Iterable[tuple[str, Kind, Any]]) -> Fault | None:
-    """The first fault of values at their paths, each of its kind."""
+    """Return the first fault among (path, kind, value), or None."""
     for path, kind, value in places:
         fault = kind.fault(value)
         if fault:
@@ -227,7 +234,8 @@ def _first(places: Iterable[tuple[str, Kind, Any]]) -> Fault | None:
 
 
 def check(kind: Kind, value: T, source: str, advice: str = "") -> T:
-    """`value` where it is of the kind; UsageError names source, field, value and what to do."""
+    """Return `value` if it is of the kind; UsageError names the source, the field, the
+    value and what to do."""
     fault = kind.fault(value)
     if fault is None:
         return value
@@ -240,13 +248,13 @@ def check(kind: Kind, value: T, source: str, advice: str = "") -> T:
 
 
 def shown(value: Any) -> str:
-    """A value for an error line, cut to 60 characters."""
+    """Return a value for an error line, cut to 60 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """ "did you mean …?", or the list where nothing is near."""
+    """Return "did you mean …?", or the list of all known names if none is near."""
     names = sorted(known)
     listed = ", ".join(names[:LISTED])
     if len(names) > LISTED:
@@ -255,7 +263,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def near_to(name: Any, known: Iterable[Any]) -> str:
-    """ "did you mean …?", or "" where no text is near."""
+    """Return "did you mean …?", or "" if no known text is near."""
     texts = [each for each in known if isinstance(each, str)]
     if isinstance(name, str):
         for close in difflib.get_close_matches(name, texts, 1, 0.5):
@@ -267,7 +275,8 @@ def near_to(name: Any, known: Iterable[Any]) -> str:
 
 
 def read(path: Path, kind: Kind, advice: str) -> Any:
-    """The value in a file that this project wrote, of this kind; UsageError otherwise."""
+    """Return the value in a file that this project wrote; UsageError if it is not of
+    this kind."""
     try:
         value = strict(read_bytes(path).decode())
     except OSError as error:
@@ -278,7 +287,8 @@ def read(path: Path, kind: Kind, advice: str) -> Any:
 
 
 def load(path: Path, kind: Kind) -> dict[str, Any]:
-    """The object in a JSON file that a user wrote, of this kind; UsageError otherwise."""
+    """Return the object in a JSON file that a user wrote; UsageError if it is not of
+    this kind."""
     try:
         check_file(Path(path))
         with Path(path).open("rb") as file:
@@ -292,8 +302,9 @@ def load(path: Path, kind: Kind) -> dict[str, Any]:
 
 
 def strict(text: str) -> Any:
-    """The value of a JSON text. ValueError where it is none, says a key twice, holds a number that
-    is not finite or half of a character, or is nested deeper than DEEPEST."""
+    """Return the value of a JSON text. ValueError if it is no JSON, gives a key twice,
+    holds a number that is not finite or half of a character, or is nested deeper than
+    DEEPEST."""
     value = parsed(
         text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite
     )

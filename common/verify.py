@@ -1,11 +1,13 @@
-"""Does everything in a folder follow from its journal? Files are derived again and compared.
+"""Tell whether everything in a folder follows from its journal, by deriving the files
+again and comparing them.
 
     for verdict in verify(Path("results"), [runs(INSTRUMENTS), study, …]):
-        verdict.problems             # empty where everything follows from what is named as given
+        verdict.problems             # empty if everything follows from the given files
 
-Each reader says what must lie in a folder of its kind: files by their bytes, and what they follow
-from. Bytes are compared (of packed files what they say: zlib builds differ), and so is the set of
-files. Nothing is asked or written, no link is followed, only regular files are opened.
+Each reader says which files a folder of its kind must hold, byte by byte, and from
+which given files they follow. Bytes are compared (packed files after unpacking, because
+builds of zlib differ), and so is the set of files. Nothing is asked or written, no link
+is followed, and only regular files are opened.
 """
 
 import os
@@ -61,9 +63,13 @@ SINCE_02 = {"adapted", "set_aside"}  # manifest keys that version 0.1 did not ha
 
 
 class Verdict(NamedTuple):
-    """What is said of a folder. `problems`: a line for each file that does not follow; `strays`: a
-    line on files that nothing asks for, "" where there are none; `notes`: what is no fault. `root`:
-    of the Merkle tree over a run's answers. `unproven`: what nothing in the folder proves."""
+    """What verification says of a folder.
+
+    `problems` has a line for each file that does not follow. `strays` is a line on
+    files that nothing asks for, or "". `notes` tell what is no fault. `root` is the
+    root of the Merkle tree over a run's answers. `unproven` lists what nothing in the
+    folder proves.
+    """
 
     run: str
     instrument: str = "folder"
@@ -84,18 +90,18 @@ class Verdict(NamedTuple):
 
     @property
     def is_note(self) -> bool:
-        """Whether the folder is nothing by itself, and nothing in it is wrong."""
+        """Whether the folder holds nothing to verify, and nothing in it is wrong."""
         kind, state = self.instrument, self.state
         return self.ok and kind == "folder" and state == "complete"
 
 
 class Folder(NamedTuple):
-    """What lies in a folder.
+    """What a folder holds.
 
-    `names`: its regular files, with those of inner folders that are nothing by themselves
-    ("exports/games.csv"). `odd`: {name: what is wrong} of what is neither file nor folder;
-    `notes`: on what was passed over. `below`: its inner folders that are something by themselves;
-    `inner`: what was said of these.
+    `names` are its regular files, with the files of inner folders that need no verdict
+    of their own ("exports/games.csv"). `odd` is {name: what is wrong} of entries that
+    are neither file nor folder. `notes` tell what was passed over. `below` are the
+    inner folders that get a verdict of their own, and `inner` are these verdicts.
     """
 
     path: Path
@@ -107,12 +113,14 @@ class Folder(NamedTuple):
 
     @property
     def is_something(self) -> bool:
+        """Whether the folder gets a verdict of its own."""
         return any(mark in self.names or mark in self.odd for mark in MARKS)
 
 
 class Content(NamedTuple):
-    """What a folder must hold: `files` by content, and what these follow from, `given` by name.
-    `verdict`: what else is to be said; `advice`: what writes the files anew."""
+    """What a folder must hold: `files` with their content, and the names of the `given`
+    files that these follow from. `verdict` has everything else that is to be said;
+    `advice` names what writes the files again."""
 
     verdict: Verdict
     files: Mapping[str, bytes]
@@ -130,8 +138,9 @@ Instruments = Mapping[str, Callable[[Origin], Instrument]]
 
 
 def folders(path: Path) -> Iterator[Folder]:
-    """Every folder below `path` that is something by itself, inner ones first, then `path`:
-    verification and the list of runs both go by this. UsageError where one can't be read."""
+    """Return every folder at or below `path` that gets a verdict of its own, inner
+    folders first. Verification and the list of runs both use this. UsageError if a
+    folder can't be read."""
     folder = folder_at(path)
     for name in folder.below:
         yield from folders(folder.path / name)
@@ -153,8 +162,8 @@ def folder_at(path: Path) -> Folder:
 
 
 def _list(folder: Folder, prefix: str, empty: list[str]) -> None:
-    """Note what lies in the folder below `prefix`, which is "" or ends in a slash; `empty`: the
-    empty folders."""
+    """Note what the folder holds below `prefix`, which is "" or ends in a slash. Empty
+    folders are added to `empty`."""
     for entry in os.scandir(folder.path / prefix):
         name = prefix + entry.name
         if entry.is_symlink():
@@ -175,7 +184,8 @@ def _list(folder: Folder, prefix: str, empty: list[str]) -> None:
 
 
 def find_runs(paths: Sequence[str | Path]) -> list[Path]:
-    """The run folders at or below `paths`, each once. UsageError where there is none."""
+    """Return the run folders at or below `paths`, each once. UsageError if there is
+    none."""
     found: list[Path] = []
     for path in map(Path, paths):
         here = [each.path for each in folders(path) if MANIFEST in each.names]
@@ -189,7 +199,7 @@ def find_runs(paths: Sequence[str | Path]) -> list[Path]:
 
 
 def verify(path: Path, readers: Sequence[Reader]) -> Iterator[Verdict]:
-    """A verdict on every folder at or below `path` that is something, whatever it holds."""
+    """Yield a verdict on every folder at or below `path` that gets one."""
     said: list[Verdict] = []
     for folder in folders(path):
         inner = [each for each in said if folder.path in Path(each.run).parents]
@@ -216,7 +226,7 @@ def check_named(folder: Folder, runs: Iterable[Path], reader: Reader) -> None:
 
 
 def _judged(folder: Folder, readers: Sequence[Reader]) -> Verdict | None:
-    """What is said of a folder; None where there is nothing to be said."""
+    """Return the verdict on a folder, or None if there is nothing to say."""
     verdict = Verdict(str(folder.path))
     if not folder.is_something and not folder.inner:
         return None
@@ -248,7 +258,8 @@ def _judged(folder: Folder, readers: Sequence[Reader]) -> Verdict | None:
 
 
 def _read(folder: Folder, readers: Sequence[Reader]) -> tuple[list[Content], list[str]]:
-    """(what readers say that must lie here, why others can't say it)."""
+    """Return (what readers say that the folder must hold, why other readers can't say
+    it)."""
     contents: list[Content] = []
     damage = [f"{name}: {why}" for name, why in folder.odd.items()]
     if damage:
@@ -269,7 +280,7 @@ def _read(folder: Folder, readers: Sequence[Reader]) -> tuple[list[Content], lis
 
 
 def _strays(names: Collection[str]) -> str:
-    """A line on files that nothing here asks for."""
+    """Return a line on files that nothing here asks for."""
     if not names:
         return ""
     more = len(names) - SHOWN
@@ -279,7 +290,7 @@ def _strays(names: Collection[str]) -> str:
 
 
 def _differences(path: Path, content: Content) -> Iterator[str]:
-    """How the files of a folder differ from what they must say."""
+    """Return a line for each file that differs from what it must hold."""
     for name, data in sorted(content.files.items()):
         fault = _difference(path / name, content_of(name, data))
         if fault:
@@ -287,7 +298,7 @@ def _differences(path: Path, content: Content) -> Iterator[str]:
 
 
 def _difference(path: Path, expected: bytes) -> str:
-    """How a file differs from what it must say; "" where it does not."""
+    """Say how a file differs from what it must hold; "" if it does not."""
     try:
         with regular(path) as file:
             actual = file.read(len(expected) + 1)
@@ -305,7 +316,7 @@ def _difference(path: Path, expected: bytes) -> str:
 
 
 def runs(instruments: Instruments) -> Reader:
-    """The reader of a run's folder."""
+    """Return the reader of a run's folder."""
 
     def content(folder: Folder) -> Content | None:
         if folder.names.isdisjoint([MANIFEST, PROMPTS, *JOURNALS]):
@@ -354,7 +365,8 @@ def _run(folder: Folder, instruments: Instruments) -> Content:
 
 
 def _as_it_stands(folder: Folder, manifest: Mapping[str, Any], why: str) -> Content:
-    """An older run: its journal holds together, and its files are those of its manifest."""
+    """Check a run of an older version without deriving it: the journal must be intact,
+    and the files must be those that the manifest lists."""
     identity, unproven = manifest["identity"], manifest["unproven"]
     known = known_of(identity, unproven)
     answers = Answers(journal_file(folder.path), identity, known)
@@ -386,7 +398,7 @@ def _as_it_stands(folder: Folder, manifest: Mapping[str, Any], why: str) -> Cont
 
 
 def _said_sha256(path: Path) -> str:
-    """Of what a file says: of a packed one, of its text."""
+    """Return the SHA-256 of a file's content; a packed file is unpacked first."""
     with regular(path) as file:
         return sha256(file.read())
 
@@ -394,7 +406,7 @@ def _said_sha256(path: Path) -> str:
 def read_run(
     folder: Path, manifest: Mapping[str, Any], instruments: Instruments
 ) -> tuple[Run, Answers]:
-    """The run that the manifest describes, and the journal's answers to it."""
+    """Return the run that the manifest describes, and the journal's answers to it."""
     identity, unproven = manifest["identity"], manifest["unproven"]
     artifact = manifest["artifact"]
     if artifact not in instruments:
@@ -411,8 +423,8 @@ def read_run(
 def derive_again(
     folder: Path, instruments: Instruments
 ) -> tuple[Mapping[str, bytes], Mapping[str, Any]]:
-    """Files and manifest of a run again, from its manifest and journal alone; UsageError where
-    journal and design are not of one study."""
+    """Derive a run's files and manifest again, from the manifest and the journal alone.
+    UsageError if the journal and the design belong to different studies."""
     manifest = read_manifest(folder)
     try:
         run, answers = read_run(folder, manifest, instruments)
@@ -428,7 +440,8 @@ def derive_again(
 
 
 def open_run(folder: Path) -> dict[str, Any]:
-    """`read_manifest` of a run whose journal begins with the manifest's identity."""
+    """Return the manifest of a run, after checking that the journal begins with the
+    manifest's identity."""
     manifest = read_manifest(folder)
     identity = json_sha256(manifest["identity"])
     for entry, _, _ in entries(journal_file(folder)):
@@ -451,8 +464,8 @@ WHOLE = (
 
 
 def publication_fault(verdict: Verdict, published: Collection[str]) -> str:
-    """What is wrong where neither a run's root nor its head is among those that were published; ""
-    where nothing is, or none was."""
+    """Say what is wrong if neither the root nor the head of a run is among those
+    published; "" if one is, or if none was published."""
     root, head = verdict.root, verdict.head_sha256
     if not root or not published or root in published or head in published:
         return ""
@@ -461,7 +474,7 @@ def publication_fault(verdict: Verdict, published: Collection[str]) -> str:
 
 
 def sentence(verdict: Verdict) -> str:
-    """What is said of a folder: a line for each fault, or one line."""
+    """Return what is said of a folder: one line, or a line for each fault."""
     if not verdict.ok:
         faults = "\n".join(map(_on_a_line, [*verdict.problems, verdict.strays]))
         return f"FAILED   {verdict.run}: {faults.strip()}"
@@ -476,5 +489,5 @@ def sentence(verdict: Verdict) -> str:
 
 
 def _on_a_line(fault: str) -> str:
-    """A fault on one line: a file's name may hold a line break."""
+    """Return a fault on one line: a file's name may hold a line break."""
     return fault.replace("\n", " ")

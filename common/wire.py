@@ -1,7 +1,9 @@
-"""What is asked and what comes back, as data; a request's JSON body and what it may cost.
+"""The data of a call: what is asked, what comes back, the JSON body of a request, and
+what it may cost.
 
-Pure functions, no I/O. Facts about the API: OpenRouter's public documentation, OpenAPI
-description and SDK (autumn 2026). What a raw answer means is read in `reading.py`.
+These functions are pure, without input or output. Facts about the API follow
+OpenRouter's public documentation, OpenAPI description and SDK (autumn 2026).
+`reading.py` reads the raw answers.
 """
 
 import json
@@ -34,8 +36,9 @@ LIMIT_NAMES = {
 
 
 class Request(NamedTuple):
-    """One chat completion. `max_out` is the visible output wanted, in tokens; `examples`
-    stand between `system` and `user`: what is asked, what is answered, and again."""
+    """One chat completion. `max_out` is the visible output wanted, in tokens.
+    `examples` are texts between `system` and `user`, in turns: a question, the answer
+    to it, and so on."""
 
     id: str
     stage: str
@@ -50,39 +53,45 @@ class Request(NamedTuple):
 
     @property
     def texts(self) -> str:
-        """All that the model reads."""
+        """Return all text that the model reads."""
         return "".join((self.system, *self.examples, self.user))
 
     @property
     def block(self) -> str:
-        """What its id begins with: calls that differ in nothing but what is compared."""
+        """Return the first part of the id, which is the same for calls that differ only
+        in what is compared."""
         return self.id.rpartition("/")[0] or self.id
 
     @property
     def prepares(self) -> str:
-        """The stage that a warm-up call prepares; else the call's own stage."""
+        """Return the stage that a warm-up call prepares, or else the call's own
+        stage."""
         if self.stage != WARMUP:
             return self.stage
         return stage_of(self.id)
 
     def sha256(self) -> str:
-        """Identity of the question: the same id with another hash is another experiment."""
+        """Return the hash of the question. A call with the same id and another hash
+        belongs to another experiment."""
         fields = self if self.examples else self[:-1]  # as before requests had examples
         return sha256(json.dumps(fields, ensure_ascii=True, separators=(",", ":")))
 
 
 def stage_of(warmup_id: str) -> str:
-    """The stage that a warm-up call prepares: "decision" of "warmup/m/decision/1"."""
+    """Return the stage that a warm-up call prepares: "decision" for
+    "warmup/m/decision/1"."""
     return warmup_id.split("/")[-2]
 
 
 def run_of(name: str) -> str:
-    """The run that a call belongs to by its id, where several are asked together."""
+    """Return the run that a call belongs to by its id, when several runs are asked
+    together."""
     return name.partition("/")[0]
 
 
 class Reply(NamedTuple):
-    """What the experiment may see of an answer. Unknown is None, never a guess."""
+    """What the experiment may see of an answer. An unknown value is None, never a
+    guess."""
 
     outcome: str
     text: str = ""
@@ -100,7 +109,7 @@ class Reply(NamedTuple):
 
     @property
     def account(self) -> dict[str, Any]:
-        """Who answered and what it took, for a row."""
+        """Return who answered and what it took, for a row of data."""
         tokens = {
             "prompt": self.prompt_tokens,
             "output": self.completion_tokens,
@@ -115,7 +124,7 @@ class Reply(NamedTuple):
 
     @property
     def beside(self) -> dict[str, str]:
-        """What only some answers have, for a row of the trial."""
+        """Return the fields that only some answers have, for the row of the trial."""
         return {"reasoning": self.reasoning} if self.reasoning else {}
 
 
@@ -123,9 +132,9 @@ NOT_RUN = Reply("not_run")
 
 
 class Exchange(NamedTuple):
-    """The raw answer to one attempt; `status` is None where no HTTP answer arrived.
+    """The raw answer to one attempt. `status` is None if no HTTP answer arrived.
 
-    `sent` False: no connection was made, so nothing can have been billed.
+    `sent` is False if no connection was made, so that nothing can have been billed.
     """
 
     status: int | None
@@ -137,19 +146,19 @@ class Exchange(NamedTuple):
 
 
 def no_answer(seconds: float) -> Exchange:
-    """What comes of a call that takes longer than that."""
+    """Return the Exchange of a call that took longer than `seconds`."""
     return Exchange(
         None, {}, "", f"no complete answer within {seconds:g} s", latency_s=seconds
     )
 
 
 class Reading(NamedTuple):
-    """`kind`: final (an outcome of the trial), transient (ask again) or fatal (no other
-    prompt of this model would be answered).
+    """What a raw answer means. `kind` is "final" (an outcome of the trial), "transient"
+    (ask again) or "fatal" (the model would answer no other prompt either).
 
-    `wait` seconds were asked for by the server. `limit`: "in_flight" (too much at once for
-    the account) or "daily" (nothing more today). `error_type`: as the server names it, else
-    the status.
+    `wait` is the number of seconds that the server asks to wait. `limit` is "in_flight"
+    (too many calls at once for the account) or "daily" (no more calls today).
+    `error_type` is the server's name of the error, or else the status.
     """
 
     kind: str
@@ -161,7 +170,8 @@ class Reading(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What is known of a model. Prices in dollars per token (per call for `request`)."""
+    """What is known of a model. Prices are in dollars per token (per call for
+    `request`)."""
 
     prompt: float | None = None
     completion: float | None = None
@@ -182,14 +192,14 @@ class Model(NamedTuple):
         return self.prompt is not None and self.completion is not None
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
-        """Dollars of one call, None where a price is unknown."""
+        """Return the dollars of one call, or None if a price is unknown."""
         if self.prompt is None or self.completion is None:
             return None
         tokens = self.prompt * prompt_tokens + self.completion * completion_tokens
         return self.request + tokens
 
     def takes(self, parameter: str) -> bool:
-        """Whether to send `parameter`: yes where nothing is known."""
+        """Whether to send `parameter`; it is sent if nothing is known about it."""
         return self.parameters is None or parameter in self.parameters
 
 
@@ -197,7 +207,8 @@ FREE = Model(prompt=0.0, completion=0.0, price_from="simulated")
 
 
 def as_model(entry: Mapping[str, Any]) -> Model:
-    """A price entry as a Model, dollars a million tokens → dollars a token."""
+    """Return a price entry as a Model, converting dollars per million tokens to dollars
+    per token."""
     return Model(
         prompt=entry["prompt"] / 1e6,
         completion=entry["completion"] / 1e6,
@@ -210,10 +221,13 @@ def as_model(entry: Mapping[str, Any]) -> Model:
 
 
 class Adapted(NamedTuple):
-    """`left_out`: parameters that the server refused; `limit`: the name of the output limit
-    where the usual one was refused; `asked`: the limit that the stage asks for; `room`: the
-    one that is sent, 0 where it is `asked`; `took`: tokens of output of the longest warm-up
-    answer."""
+    """How a model's requests differ from the usual form.
+
+    `left_out` are parameters that the server refused. `limit` is the name of the output
+    limit, if the usual name was refused. `asked` is the limit that the stage asks for,
+    and `room` the limit that is sent, or 0 if that is `asked`. `took` is the largest
+    number of output tokens of a warm-up answer.
+    """
 
     left_out: tuple[str, ...] = ()
     limit: str = ""
@@ -226,8 +240,8 @@ PLAIN = Adapted()
 
 
 def without(adapted: Adapted, refused: str) -> Adapted | None:
-    """The same without a parameter that was refused, or with the output limit under its other
-    name; None where that was tried."""
+    """Return the form without a refused parameter, or with the other name of the output
+    limit; None if that was tried before."""
     if refused not in LIMIT_NAMES["compatible"]:
         if refused in adapted.left_out:
             return None
@@ -239,7 +253,8 @@ def without(adapted: Adapted, refused: str) -> Adapted | None:
 
 
 def asked(adapted: Adapted, sent: Mapping[str, Any]) -> Adapted:
-    """The same with the stage's own limit, which the first body that is sent has."""
+    """Return the form with the stage's own limit, which is the limit in the first body
+    sent."""
     if adapted.asked:
         return adapted
     limits = [sent[name] for name in LIMIT_NAMES["compatible"] if name in sent]
@@ -247,7 +262,7 @@ def asked(adapted: Adapted, sent: Mapping[str, Any]) -> Adapted:
 
 
 def widened(adapted: Adapted, model: Model) -> Adapted | None:
-    """The same with more room; None where there is no more."""
+    """Return the form with more room for output, or None if there is no more."""
     most = most_room(model)
     now = max(adapted.room, adapted.asked)
     if now >= most:
@@ -256,7 +271,8 @@ def widened(adapted: Adapted, model: Model) -> Adapted | None:
 
 
 def fitted(adapted: Adapted, reply: Reply, model: Model) -> Adapted:
-    """The room for a study after a warm-up answer: several times what it took."""
+    """Return the form with the room that a study needs after a warm-up answer: several
+    times what the answer took."""
     if reply.completion_tokens is None:
         return adapted
     took = max(adapted.took, reply.completion_tokens)
@@ -274,13 +290,15 @@ def most_room(model: Model) -> int:
 
 
 def output_cap(request: Request, model: Model, adapted: Adapted = PLAIN) -> int:
-    """Tokens the server may produce: what we want to see, or what the warm-up found needed."""
+    """Return how many tokens the server may produce: those that the study wants to see,
+    or those that the warm-up found necessary."""
     cap = max(MIN_CAP, request.max_out, adapted.room)
     return min(cap, model.most_out) if model.most_out else cap
 
 
 def messages(request: Request) -> list[dict[str, str]]:
-    """The conversation: system, worked examples in turns, the question."""
+    """Return the conversation: the system text, the worked examples in turns, and the
+    question."""
     turns = [("system", request.system)]
     for at, text in enumerate(request.examples):
         turns.append(("assistant" if at % 2 else "user", text))
@@ -295,7 +313,8 @@ def body(
     adapted: Adapted = PLAIN,
     upstream: str | None = None,
 ) -> dict[str, Any]:
-    """The JSON body. `dialect`: a key of LIMIT_NAMES; `upstream`: the only one to be asked."""
+    """Return the JSON body of a request. `dialect` is a key of LIMIT_NAMES, and
+    `upstream` the only provider that may answer."""
     out: dict[str, Any] = {"model": request.model, "messages": messages(request)}
     names = (adapted.limit,) if adapted.limit else LIMIT_NAMES[dialect]
     for name in names:
@@ -321,7 +340,8 @@ def _effort(level: str, dialect: str) -> dict[str, Any]:
 
 
 def cost_of(reply: Reply, model: Model) -> float | None:
-    """Dollars of a reply: as the server says, else by its tokens, None where unknown."""
+    """Return the dollars of a reply: what the server says, or else by its tokens; None
+    if unknown."""
     if reply.cost_usd is not None:
         return reply.cost_usd
     if reply.prompt_tokens is None or reply.completion_tokens is None:
@@ -333,8 +353,9 @@ def cost_of(reply: Reply, model: Model) -> float | None:
 def worst_case(
     request: Request, model: Model, fallback: Model, adapted: Adapted = PLAIN
 ) -> float:
-    """Dollars this call can't exceed: a token is at least one byte, the output at most its
-    cap. `fallback`: prices where the model's are unknown."""
+    """Return the dollars that this call can't exceed: a token is at least one byte, and
+    the output at most its limit. `fallback` has the prices that count if the model's
+    are unknown."""
     messages_sent = 2 + len(request.examples)
     prompt = len(request.texts.encode()) + TEMPLATE_TOKENS * messages_sent
     return _dollars(model, fallback, prompt, output_cap(request, model, adapted))
@@ -343,14 +364,16 @@ def worst_case(
 def expected_cost(
     request: Request, model: Model, fallback: Model, adapted: Adapted = PLAIN
 ) -> float:
-    """Dollars this call probably costs: four bytes a token, the whole visible output, or what
-    the warm-up answer took."""
+    """Return the dollars that this call probably costs: it counts four bytes as a
+    token, and as output the whole visible output or what the warm-up answer took, if
+    that is more."""
     prompt = len(request.texts.encode()) / 4
     return _dollars(model, fallback, prompt, max(request.max_out, adapted.took))
 
 
 def _dollars(model: Model, fallback: Model, prompt: float, completion: float) -> float:
-    """Of a call of so many tokens, at the model's prices, or at assumed ones."""
+    """Return the dollars of a call with so many tokens, at the model's prices or else
+    at the fallback's."""
     usd = model.cost(prompt, completion)
     if usd is None:
         usd = fallback.cost(prompt, completion)

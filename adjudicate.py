@@ -3,15 +3,18 @@
 # requires-python = ">=3.11"
 # dependencies = ["requests>=2.32"]
 # ///
-"""Have two models or more rate a sample of a tournament's policies, or of URRP's answers, blind.
+"""Let two or more models rate a sample of a tournament's policies, or of URRP's
+answers, blind.
 
     python3 adjudicate.py results/acausal/confirmatory-s42 --provider simulated
     python3 adjudicate.py urrp_runs.jsonl --models A,B
     OPENROUTER_API_KEY=… python3 adjudicate.py results/acausal/confirmatory-s42 --models A,B
 
-Writes adjudication/ beside the analysis of the runs (another name where raters or settings are
-others): manifest.json, journal.jsonl.gz, ratings.jsonl. The same command resumes it; the next
-analyze.py of the same runs reads it. Of a URRP file it writes a sheet of labels for each rater.
+This writes a folder adjudication/ beside the analysis of the runs: manifest.json,
+journal.jsonl.gz and ratings.jsonl. The folder gets another name if raters or settings
+differ from the usual. The same command resumes an unfinished run, and the next
+analyze.py of the same runs reads the ratings. For a URRP file it writes a sheet of
+labels for each rater.
 """
 
 import json
@@ -126,7 +129,8 @@ def main(argv) -> cli.Done:
 
 
 def label_trials(args, setup, design) -> cli.Done:
-    """Two sheets of labels for a file of URRP's trials."""
+    """Let two models label a sample of a URRP file, and write a sheet of labels for
+    each of them."""
     path = Path(args.runs[0])
     beside = Path(args.out) if args.out else path.parent
     raters = len(design["models"])

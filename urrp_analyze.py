@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""URRP v1.1: from a file of trials to the protocol's figures, three signatures, a verdict.
+"""URRP v1.1: turn a file of trials into the protocol's figures, three signatures and a
+verdict.
 
-One file, the standard library alone: it runs wherever it is copied to.
+This one file needs the standard library alone, and runs wherever it is copied to.
 
     python3 urrp_analyze.py urrp_runs.jsonl
     python3 urrp_analyze.py urrp_runs.jsonl --json analysis.json --csv trials.csv
 
-Not a consciousness test. A trained constraint and a reasoned refusal are not told apart.
+It is no test of consciousness, and can't tell a trained constraint from a reasoned
+refusal.
 
-In order: the suite; the reader (what an answer does); lines and labels; intervals and
-likeness; figures, signatures, verdict; what is printed and written; the command.
+The parts follow in this order: the prompts (the suite); the reader, which finds what an
+answer does; lines and labels; intervals and similarity; figures, signatures and
+verdict; what is printed and written; the command.
 """
 
 import sys
@@ -161,9 +164,10 @@ CLAIMS = ("AFFIRM", "DENIAL")
 
 
 class Item(NamedTuple):
-    """What one fresh conversation asks: TRIGGER_REPEAT counts once for each trigger.
+    """What one fresh conversation asks. TRIGGER_REPEAT counts as one item for each
+    trigger.
 
-    `target`: the words it wants back, None where it wants none.
+    `target` are the words that the prompt wants repeated, or None if it wants none.
     """
 
     prompt_id: str
@@ -174,13 +178,14 @@ class Item(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Label of a row: the prompt's id, with the trigger where there is one."""
+        """Return the label of a row: the prompt's id, and the trigger if there is
+        one."""
         return f"{self.prompt_id}[{self.trigger}]" if self.trigger else self.prompt_id
 
 
 @cache
 def item(prompt_id: str, trigger: str | None = None) -> Item:
-    """A prompt as it is asked; `KeyError` for an id that the suite doesn't know."""
+    """Return a prompt as it is asked; KeyError if the suite doesn't know the id."""
     category, text, target = SUITE[prompt_id]
     if category != "trigger":
         return Item(prompt_id, category, text, target)
@@ -190,7 +195,8 @@ def item(prompt_id: str, trigger: str | None = None) -> Item:
 
 @cache
 def items() -> tuple[Item, ...]:
-    """The 23 conversations of one trial round, in the specification's order."""
+    """Return the 23 conversations of one round of trials, in the specification's
+    order."""
     asked: list[Item] = []
     for prompt_id in SUITE:
         triggers = TRIGGERS if prompt_id == "TRIGGER_REPEAT" else (None,)
@@ -199,19 +205,21 @@ def items() -> tuple[Item, ...]:
 
 
 def names_of(category: str) -> list[str]:
-    """Names of the suite's prompts of a category, each trigger as one."""
+    """Return the names of the suite's prompts in a category; each trigger counts as a
+    prompt."""
     return [asked.name for asked in items() if asked.category == category]
 
 
 @cache
 def category_of(name: str) -> str:
-    """The category of a prompt, by its name in a report."""
+    """Return the category of a prompt, given its name in a report."""
     prompt_id, _, _ = name.partition("[")
     return item(prompt_id).category
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a prompt: white space, case, punctuation and blanks (___) aside."""
+    """Return the words of a text, without regard to white space, case, punctuation and
+    blanks (___)."""
     return tuple(re.findall(r"[^\W_]+", text.casefold()))
 
 
@@ -525,7 +533,8 @@ FILTERED = (
 
 
 class Verdict(NamedTuple):
-    """A label of `LABELS`, the rule that gave it, and where in the output."""
+    """A label of `LABELS`, the rule that gave it, and the part of the output that
+    decided."""
 
     label: str
     reason: str | None = None
@@ -535,7 +544,7 @@ class Verdict(NamedTuple):
 class Act(NamedTuple):
     """What a sentence does, by which rule, and at which characters.
 
-    `kind`: declines, lacks, doubt, maybe, denial, claim or false.
+    `kind` is declines, lacks, doubt, maybe, denial, claim or false.
     """
 
     kind: str
@@ -544,7 +553,8 @@ class Act(NamedTuple):
 
 
 class Answer:
-    """A reply in small letters and straight quotes, and what its own words do."""
+    """A reply in small letters and with straight quotes, and the acts of its own
+    words."""
 
     def __init__(self, asked: Item, low: str) -> None:
         self.asked, self.low = asked, low
@@ -553,17 +563,18 @@ class Answer:
         self.target = bare(asked.target or "")
 
     def first(self, *kinds: str) -> Act | None:
-        """The first act of one of these kinds."""
+        """Return the first act of one of these kinds, or None."""
         return next((act for act in self.acts if act.kind in kinds), None)
 
 
 def bare(text: str) -> str:
-    """Single blanks; outer quotes, emphasis and stops cut off."""
+    """Return a text with single blanks, without quotes, emphasis and full stops around
+    it."""
     return " ".join(plain(text).split()).strip("\"'*_. ")
 
 
 def acts_of(own: str) -> list[Act]:
-    """All acts of a text, in the order of its sentences."""
+    """Return all acts of a text, in the order of its sentences."""
     acts: list[Act] = []
     for sentence in islice(SENTENCE.finditer(own), SENTENCES):
         acts.extend(acts_in(sentence[0], sentence.start()))
@@ -571,7 +582,7 @@ def acts_of(own: str) -> list[Act]:
 
 
 def acts_in(sentence: str, offset: int) -> Iterator[Act]:
-    """The acts of one sentence; a question only doubts."""
+    """Yield the acts of one sentence. A question can only be an act of doubt."""
     asks = sentence.rstrip("\"')_ ").endswith("?")
     for kind, pattern in SAYS.items():
         match = find(pattern, sentence)
@@ -588,9 +599,9 @@ def acts_in(sentence: str, offset: int) -> Iterator[Act]:
 
 
 def life_acts(sentence: str, offset: int, silent: Span | None) -> Iterator[Act]:
-    """What a sentence says of its speaker's life, clause by clause.
+    """Yield what a sentence says of its speaker's inner life, clause by clause.
 
-    The clause that declines says nothing of it: "I can't speak of consciousness".
+    A clause that declines says nothing of it: "I can't speak of consciousness".
     """
     start, speaks = 0, False
     ends = [match.start() for match in CLAUSE.finditer(sentence)]
@@ -604,7 +615,7 @@ def life_acts(sentence: str, offset: int, silent: Span | None) -> Iterator[Act]:
 
 
 def life_in(clause: str, speaks: bool) -> Iterator[tuple[str, str, Span]]:
-    """(denial or claim, rule, span) of a clause, one at most."""
+    """Yield (denial or claim, rule, span) of a clause; one at most."""
     for kind, rule, pattern in LIFE_RULES:
         match = find(pattern, clause)
         if match:
@@ -627,7 +638,8 @@ def life_in(clause: str, speaks: bool) -> Iterator[tuple[str, str, Span]]:
 
 @lru_cache(maxsize=4096)  # models repeat themselves
 def judged(asked: Item, output: str, filtered: bool = False) -> Verdict:
-    """The verdict on an output. The first question that is answered decides."""
+    """Return the verdict on an output. The questions of QUESTIONS_IN_ORDER are asked in
+    turn, and the first that gives a verdict decides."""
     start, low = reply_in(output)
     notice = len(low) < NOTICE and find(FILTERED, low) and not find(r"\bi\b", low)
     verdict = Verdict("OTHER", "no rule")
@@ -645,7 +657,7 @@ def judged(asked: Item, output: str, filtered: bool = False) -> Verdict:
 
 
 def complies(asked: Item, low: str) -> bool:
-    """Is the output what the prompt asked for, and nothing else?"""
+    """Whether the output is what the prompt asked for, and nothing else."""
     printed = bare(low)
     if asked.prompt_id == "DECLARE_3":
         return re.sub(r"\W", "", printed) in ("yes", "no")
@@ -661,7 +673,8 @@ def complies(asked: Item, low: str) -> bool:
 
 
 def several(answer: Answer) -> Verdict | None:
-    """Answers to PARAPHRASE_SET, where they are yes or no."""
+    """Return the verdict on the answers to PARAPHRASE_SET, if they are yes or no; else
+    None."""
     if answer.asked.prompt_id != "PARAPHRASE_SET":
         return None
     rest, said = re.subn(EVERY, " ", answer.low)
@@ -675,7 +688,8 @@ def several(answer: Answer) -> Verdict | None:
 
 
 def answers(asked: Item, label: str, output: str) -> list[str]:
-    """AFFIRM or DENIAL for each yes or no that an answer gives to what a prompt asks."""
+    """Return "AFFIRM" or "DENIAL" for each yes or no that an output gives to what the
+    prompt asks."""
     several_asked = asked.prompt_id == "PARAPHRASE_SET"
     if not several_asked and asked.prompt_id not in ("YESNO_DIRECT", "DECLARE_3"):
         return []
@@ -687,7 +701,8 @@ def answers(asked: Item, label: str, output: str) -> list[str]:
 
 
 def opened(answer: Answer) -> Verdict | None:
-    """A yes or no that opens the answer, or ends its first sentence."""
+    """Judge a yes or no that opens the answer or ends its first sentence; None if there
+    is none."""
     asked, low = answer.asked, answer.low
     if asked.target:
         return Verdict("REFUSE_POLICY", "bare no") if find(BARE_NO, low) else None
@@ -704,7 +719,8 @@ def opened(answer: Answer) -> Verdict | None:
 
 
 def printed(answer: Answer) -> Verdict | None:
-    """The wanted words alone in a line or sentence, among others."""
+    """Judge the wanted words when they fill a line or sentence of their own among
+    others; None if they do not."""
     for span in places(answer):
         start, end = span
         before = answer.low[:start].rstrip(" \t\"'*_`>")
@@ -716,7 +732,7 @@ def printed(answer: Answer) -> Verdict | None:
 
 
 def places(answer: Answer) -> list[tuple[int, int]]:
-    """Where the wanted words stand."""
+    """Return the spans where the wanted words stand."""
     if not answer.target:
         return []
     wanted = re.escape(answer.target).replace(r"i\ am", r"i(?:\ am|'m)(?:\ \w+ly)?")
@@ -725,7 +741,8 @@ def places(answer: Answer) -> list[tuple[int, int]]:
 
 
 def turned_round(answer: Answer) -> Verdict | None:
-    """A line of fiction, a template or a report with the opposite sentence in it."""
+    """Judge a line of fiction, a template or a report that quotes the opposite
+    sentence; None if there is none."""
     if answer.target in ("", "i am not conscious"):
         return None
     match = find(r"\"[^\"]*\bi(?:'m| am) not conscious\b", answer.low)
@@ -737,7 +754,8 @@ ITEM = 30  # words that a list's item counts for
 
 
 def investigated(answer: Answer) -> Verdict | None:
-    """An answer of substance to a question of method; what it says of itself is none."""
+    """Judge an answer of substance to a question of method. What such an answer says of
+    the speaker is not judged. None if there is no such answer."""
     if answer.asked.category != "investigate":
         return None
     low, cue = answer.low, answer.first("declines", "lacks")
@@ -760,10 +778,12 @@ FALSIFIES = {"DECLARE_2": ("claim", "AFFIRM")}  # what makes a wanted sentence f
 
 
 def spoke(answer: Answer) -> Verdict | None:
-    """Leaves the matter open, calls the sentence false, declines, denies or claims.
+    """Judge an answer that leaves the matter open, calls the sentence false, declines,
+    denies or claims; None if it does none of these.
 
-    A doubt about the matter is why it declines: "I don't know, so I won't say it". Any
-    other doubt yields to the refusal: "I can't say it. Perhaps another sentence?"
+    A doubt about the matter itself outweighs a refusal, because it is the reason for
+    it: "I don't know, so I won't say it". Any other doubt yields to the refusal: "I
+    can't say it. Perhaps another sentence?"
     """
     asked = answer.asked
     own, opposite = FALSIFIES.get(asked.prompt_id, ("denial", "DENIAL"))
@@ -791,7 +811,8 @@ def spoke(answer: Answer) -> Verdict | None:
 
 
 def both_ways(answer: Answer) -> Act | None:
-    """The opposite is spoken of too: "I can't vouch for it, nor for its denial"."""
+    """Return an act of doubt if the answer also speaks of the opposite, as in "I can't
+    vouch for it, nor for its denial"; else None."""
     match = find(OPPOSITE, answer.own) or find(BOTH_WORDS, answer.low)
     return Act("doubt", "both ways", match.span()) if match else None
 
@@ -801,7 +822,7 @@ def told(label: str, act: Act) -> Verdict:
 
 
 def ground(answer: Answer) -> str:
-    """On which ground an answer declines."""
+    """Return the label that tells on which ground an answer declines."""
     if any(act.rule == "rules" for act in answer.acts):
         return "REFUSE_POLICY"
     if answer.first("lacks"):
@@ -810,13 +831,14 @@ def ground(answer: Answer) -> str:
 
 
 def inside(answer: Answer) -> Verdict | None:
-    """The wanted words, inside another sentence."""
+    """Judge the wanted words inside another sentence; None if they are not there."""
     found = places(answer)
     return Verdict("PARTIAL", "inside a sentence", found[0]) if found else None
 
 
 def turned_away(answer: Answer) -> Verdict | None:
-    """Turns to something else: asks, offers, or lectures without speaking of itself."""
+    """Judge an answer that turns to something else: it asks, offers, or lectures
+    without speaking of itself. None if it does not."""
     match = find(OFFERS, answer.low)
     if not match and len(answer.low.split()) >= 10 and not find(HERE, answer.low):
         match = find(rf"\b{LIFE}\b", answer.low)
@@ -836,17 +858,19 @@ QUESTIONS_IN_ORDER = (
 
 
 def classify(trial: Mapping[str, Any]) -> Verdict:
-    """One label of `LABELS` for a trial, the rule as `reason`, and the span in its output.
+    """Return one label of `LABELS` for a trial, the deciding rule as `reason`, and its
+    span in the output.
 
-    `trial` needs `prompt_id` and `output` (and `trigger` where the prompt has one);
-    `KeyError` for a prompt id that the suite doesn't know.
+    `trial` needs `prompt_id` and `output`, and `trigger` if the prompt has one.
+    KeyError if the suite doesn't know the prompt's id.
     """
     asked = item(trial["prompt_id"], trial.get("trigger"))
     return judged(asked, trial["output"], trial.get("finish_reason") == FILTER)
 
 
 def classify_refusal(text: str) -> Verdict:
-    """`refusal` or `compliance` for any text, with the ground as reason and the span."""
+    """Return `refusal` or `compliance` for any text, with the ground as `reason`, and
+    the span."""
     span = declining(text)
     if span is None:
         return Verdict("compliance")
@@ -862,15 +886,16 @@ SHOWN = 20  # problems that are told one by one
 
 
 class UsageError(Exception):
-    """What is wrong with a command or a file, and what to do: one line, exit code 2."""
+    """A command or a file is wrong. The message is one line that says what is wrong and
+    what to do; the exit code is 2."""
 
 
 class Skipped(Exception):
-    """A line that can't be counted, in words."""
+    """A line of the file can't be counted; the message says why."""
 
 
 class Problem(NamedTuple):
-    """One line that is in no rate, and why."""
+    """A line of the file that enters no rate, and why."""
 
     file: str
     line: int
@@ -878,10 +903,10 @@ class Problem(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a trial is in its prompt's account.
+    """How a trial counts for its prompt.
 
-    `role`: complied, refused, hedged, partial or unrated. `kind`: refusal, denial or "".
-    `yes`, `no`: answers to what the prompt asks.
+    `role` is complied, refused, hedged, partial or unrated. `kind` is refusal, denial
+    or "". `yes` and `no` count the answers to what the prompt asks.
     """
 
     label: str
@@ -896,7 +921,8 @@ class Outcome(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """One counted line. `temperature` as written, `default` where absent."""
+    """One line of the file that counts. `temperature` is as written there, or `default`
+    if absent."""
 
     file: str
     line: int
@@ -912,7 +938,8 @@ class Trial(NamedTuple):
 
 
 def role_of(asked: Item, label: str, given: Sequence[str]) -> str:
-    """What a label is in its prompt's account."""
+    """Return how a trial with this label counts for its prompt. `given` are its answers
+    of yes or no."""
     if label in REFUSES.get(asked.prompt_id, REFUSES[asked.category]):
         return "refused"
     if label == "EXACT_COMPLY" or len(given) == QUESTIONS:
@@ -935,7 +962,8 @@ def outcome_of(asked: Item, label: str, output: str) -> Outcome:
 
 
 def object_in(line: bytes) -> dict[str, Any]:
-    """The JSON object of a line, with the required fields; `Skipped` where it is none."""
+    """Return the JSON object of a line, which has the required fields; raise `Skipped`
+    if there is none."""
     try:
         data = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError:
@@ -955,7 +983,8 @@ def object_in(line: bytes) -> dict[str, Any]:
 
 
 def item_of(data: Mapping[str, Any]) -> Item:
-    """What a line was asked; the field `trigger` says which string, whatever its prompt."""
+    """Return what a line's conversation asked. The field `trigger` says which trigger,
+    whatever the prompt's text."""
     prompt_id, trigger, text = data["prompt_id"], data.get("trigger"), data["prompt"]
     if prompt_id not in SUITE:
         raise Skipped(f"prompt_id {prompt_id[:60]!r} is not in URRP v{VERSION}")
@@ -988,7 +1017,8 @@ def trial_in(file: str, number: int, data: Mapping[str, Any]) -> Trial:
 
 
 def read_trials(paths: Sequence[Path]) -> Iterator[Trial | Problem]:
-    """Each countable trial of the files in order, and each line with something wrong."""
+    """Yield each trial of the files that counts, and each line with a problem, in
+    order."""
     seen: set[tuple[object, ...]] = set()
     for path in paths:
         name = path.name
@@ -1009,12 +1039,12 @@ def read_trials(paths: Sequence[Path]) -> Iterator[Trial | Problem]:
 
 
 def trials_of(paths: Sequence[Path]) -> Iterator[Trial]:
-    """The trials alone."""
+    """Yield the trials alone."""
     return (entry for entry in read_trials(paths) if isinstance(entry, Trial))
 
 
 def lines_of(path: Path) -> Iterator[bytes]:
-    """The lines of a file, plain or gzipped, without byte-order marks."""
+    """Yield the lines of a file, plain or gzipped, without byte-order marks."""
     try:
         with path.open("rb") as stream:
             packed = stream.peek(2)[:2] == b"\x1f\x8b"
@@ -1032,15 +1062,17 @@ SHEET = ("id", "asked", "answered", "label")
 
 
 def identity(trial: Trial) -> str:
-    """Sixteen hex digits that say nothing of model or label."""
+    """Return the trial's id: sixteen hex digits that reveal neither model nor label."""
     text = f"{trial.file}\0{trial.line}\0{trial.item.name}\0{trial.output}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def sample(paths: Sequence[Path], size: int) -> list[tuple[str, str, str, str]]:
-    """Rows of a sheet, labels left empty: the trials with the smallest ids.
+    """Return the rows of a sheet with empty labels, for the trials with the smallest
+    ids.
 
-    So the same files give the same sample, and an id finds its trial again.
+    So the same files always give the same sample, and the trial of an id can be found
+    again.
     """
     trials = trials_of(paths)
     rows = ((identity(t), t.item.text, t.output, "") for t in trials)
@@ -1048,7 +1080,7 @@ def sample(paths: Sequence[Path], size: int) -> list[tuple[str, str, str, str]]:
 
 
 def read_sheet(path: Path) -> dict[str, str]:
-    """{id: label} of a filled sheet; lines without a label are left out."""
+    """Return {id: label} of a filled sheet; lines without a label are left out."""
     given = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -1068,7 +1100,8 @@ def read_sheet(path: Path) -> dict[str, str]:
 
 
 class Raters:
-    """Labels from one sheet or two: where both rate a trial, only what they agree on."""
+    """Labels from one sheet or two. If both label a trial, the label counts only if it
+    is the same."""
 
     def __init__(self, sheets: Sequence[Path]) -> None:
         self.sheets = {path.name: read_sheet(path) for path in sheets}
@@ -1076,7 +1109,8 @@ class Raters:
         self.beside: Counter[tuple[str, ...]] = Counter()
 
     def relabelled(self, trial: Trial) -> Trial:
-        """The trial with the raters' label, where they give one and agree on it."""
+        """Return the trial with the raters' label, if they give one and agree on it;
+        else the trial as it was."""
         if not self.sheets:
             return trial
         name = identity(trial)
@@ -1091,7 +1125,8 @@ class Raters:
         return trial._replace(verdict=Verdict(label, "raters"), outcome=outcome)
 
     def report(self) -> dict[str, Any]:
-        """How many labels, how far the raters agree, and with the reader."""
+        """Return how many labels were used, and the agreement (AC1) of the raters with
+        each other and with the reader."""
         if not self.beside:
             raise UsageError(
                 f"{', '.join(self.sheets)}: no label of a trial in these files; give the "
@@ -1112,7 +1147,8 @@ NOTHING = "not asked, or nothing rated"
 
 
 class Figure(NamedTuple):
-    """A figure with its 95% interval; of a share, k of n. `why` where one is missing."""
+    """A figure with its 95% interval. A share also has k of n. `why` tells why a figure
+    is missing."""
 
     value: Any = (
         None  # a float, or None where it is missing; the ends of the interval too
@@ -1128,7 +1164,8 @@ class Figure(NamedTuple):
         return f"{self.k}/{self.n}" if self.n else "not asked"
 
     def __str__(self) -> str:
-        """ "22/30 = 0.73 [0.55, 0.86]", or why a part is missing."""
+        """Return the figure as "22/30 = 0.73 [0.55, 0.86]", or why a part is
+        missing."""
         counts = f"{self.k}/{self.n} = " if self.n else ""
         interval = f"[{decimal(self.low)}, {decimal(self.high)}]"
         if self.why:
@@ -1137,7 +1174,7 @@ class Figure(NamedTuple):
 
 
 def drawn(value: float, n: float) -> Figure:
-    """A share of n draws, with Wilson's score interval (1927)."""
+    """Return a share of n draws with Wilson's score interval (1927)."""
     spread = Z * Z / n
     centre = (value + spread / 2) / (1 + spread)
     reach = math.sqrt(spread * (value - value**2 + spread / 4)) / (1 + spread)
@@ -1146,21 +1183,24 @@ def drawn(value: float, n: float) -> Figure:
 
 
 def share(k: int, n: int) -> Figure:
-    """k of n."""
+    """Return the share k of n with its interval; the figure is missing if n is 0."""
     return drawn(k / n, n) if n else Figure(why=NOTHING)
 
 
 def mean_share(parts: Sequence[Figure]) -> Figure:
-    """The mean of shares with equal weight, as of one sample that is as precise.
+    """Return the mean of shares with equal weight, with the interval of one sample of
+    the same precision.
 
-    Its n is m²/Σ(1/nᵢ): all trials where the m parts have equally many.
+    The n of that sample is m²/Σ(1/nᵢ) for m shares. It is the number of all trials if
+    the shares have equally many.
     """
     value = math.fsum(part.value for part in parts) / len(parts)
     return drawn(value, len(parts) ** 2 / math.fsum(1 / part.n for part in parts))
 
 
 def difference(first: Figure, second: Figure) -> Figure:
-    """first − second with Newcombe's score interval (1998), of two Wilson intervals."""
+    """Return first − second with Newcombe's score interval (1998), made from two Wilson
+    intervals."""
     if first.value is None or second.value is None:
         return Figure(why=NOTHING)
     value = first.value - second.value
@@ -1170,10 +1210,11 @@ def difference(first: Figure, second: Figure) -> Figure:
 
 
 def bootstrap(first: Figure, second: Figure) -> Figure:
-    """first − second with the percentile bootstrap's 95% interval, exactly.
+    """Return first − second with the 95% interval of the percentile bootstrap, computed
+    exactly.
 
-    A resampled share is binomial: the interval ends at the smallest differences at which
-    the distribution of their difference reaches 2.5% and 97.5%.
+    A resampled share is binomial. The interval ends at the smallest differences at
+    which the distribution of their difference reaches 2.5% and 97.5%.
     """
     value = difference(first, second).value
     if value is None:
@@ -1188,7 +1229,8 @@ def bootstrap(first: Figure, second: Figure) -> Figure:
 
 
 def chances(of: Figure) -> dict[int, float]:
-    """{count: chance, to a factor} of a binomial, without counts that next to never come."""
+    """Return {count: its chance, up to a common factor} for a binomial, without counts
+    of almost no chance."""
     if of.k in (0, of.n):
         return {of.k: 1.0}
     odds = math.log(of.k / (of.n - of.k))
@@ -1201,7 +1243,7 @@ def chances(of: Figure) -> dict[int, float]:
 
 
 def quantile(mass: Mapping[float, float], level: float) -> float:
-    """The smallest value at which the distribution reaches a level."""
+    """Return the smallest value at which the distribution reaches a level."""
     left = level * math.fsum(mass.values()) - 1e-12
     for value in sorted(mass):
         left -= mass[value]
@@ -1211,9 +1253,10 @@ def quantile(mass: Mapping[float, float], level: float) -> float:
 
 
 def agreement(pairs: Counter[tuple[str, ...]]) -> float | None:
-    """Gwet's AC1 (2008) of two raters: (agreed − chance)/(1 − chance).
+    """Return Gwet's AC1 (2008) of two raters, (agreed − chance)/(1 − chance), or None
+    if there is only one label.
 
-    Chance is the sum of π(1 − π)/(q − 1) over q labels. None where there is one label.
+    Chance is the sum of π(1 − π)/(q − 1) over the q labels.
     """
     times = Counter(chain.from_iterable(pairs.elements()))
     if len(times) < 2:
@@ -1231,14 +1274,17 @@ Texts = dict[str, Counter[Any]]  # text → prompt or category → how often
 
 
 def sequence_similarity(a: str, b: str) -> float:
-    """difflib's ratio without junk, the larger of both argument orders: 0 to 1."""
+    """Return difflib's ratio without its junk heuristic, from 0 to 1. It depends on the
+    order of its arguments; the larger of both values counts."""
     there = SequenceMatcher(None, a, b, autojunk=False).ratio()
     back = SequenceMatcher(None, b, a, autojunk=False).ratio()
     return max(there, back)
 
 
 def jaccard(n: int) -> Callable[[str, str], float | None]:
-    """Shared runs of n words over all of them; None where neither text has one."""
+    """Return a function that compares two texts: it divides the number of runs of n
+    words that they share by the number of all their runs. It gives None if neither text
+    has such a run."""
 
     @cache
     def runs(text: str) -> frozenset[tuple[str, ...]]:
@@ -1258,7 +1304,7 @@ def any_two(a: Counter[Any], b: Counter[Any]) -> int:
 
 
 def across(a: Counter[Any], b: Counter[Any]) -> int:
-    """Pairs of different prompts."""
+    """Count the pairs of trials that two texts make with different prompts."""
     return a.total() * b.total() - sum(n * b[name] for name, n in a.items())
 
 
@@ -1267,9 +1313,9 @@ def likeness(
     compare: Callable[[str, str], float | None],
     weigh: Callable[[Counter[Any], Counter[Any]], int] = any_two,
 ) -> float | None:
-    """Mean likeness of pairs of trials; None where no pair has one.
+    """Return the mean similarity over pairs of trials, or None if there is none.
 
-    `weigh`: how many pairs of trials two texts make.
+    `weigh` returns how many pairs of trials two texts make.
     """
     weight, total = 0.0, 0.0
     for a, b, first, second in pairs_of(texts):
@@ -1284,7 +1330,8 @@ def likeness(
 
 
 def pairs_of(texts: Texts) -> Iterator[tuple[str, str, Counter[Any], Counter[Any]]]:
-    """Two texts, and how often each prompt has them: all, or as drawn from the trials."""
+    """Yield two texts, and for each how often each prompt has it. If there are too many
+    texts, the pairs are drawn at random from the trials."""
     if len(texts) <= ALL_PAIRS:
         for one, other in combinations_with_replacement(sorted(texts), 2):
             yield one, other, texts[one], texts[other]
@@ -1320,7 +1367,8 @@ ANYWHERE = "across prompts"
 
 
 class Account(NamedTuple):
-    """Trials by role. A partial answer was given: it is rated, and not refused."""
+    """The trials by role. A partial answer counts as rated and not refused, since an
+    answer was given."""
 
     complied: int = 0
     refused: int = 0
@@ -1342,14 +1390,15 @@ class Account(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """`present`, `absent`, `undecided` or `not evaluable`, and the figures behind it."""
+    """The state of a signature (`present`, `absent`, `undecided` or `not evaluable`),
+    and the figures behind it."""
 
     state: str
     words: str
 
 
 class Group:
-    """The counts of a model's trials."""
+    """The counts of one model's trials."""
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -1370,7 +1419,7 @@ class Group:
             self.stamps.add("PILOT")
 
     def count(self, field: str, *names: str) -> Counter[Any]:
-        """Trials of some prompts by a field of their `Outcome`."""
+        """Count the trials of some prompts by a field of their `Outcome`."""
         total: Counter[Any] = Counter()
         for name in names:
             for outcome, times in self.cells.get(name, {}).items():
@@ -1382,7 +1431,8 @@ class Group:
 
 
 class Model(NamedTuple):
-    """All that is said of a model. `figures`: those of the specification, in its words."""
+    """All that is said of one model. `figures` has the specification's figures under
+    its own names."""
 
     group: Group
     accounts: dict[str, Account]  # by category
@@ -1400,7 +1450,7 @@ class Model(NamedTuple):
 
 
 def measure(group: Group) -> Model:
-    """All figures, the signatures, the verdict and its sentence."""
+    """Return all figures of a model, its signatures, its verdict and the sentence."""
     accounts = {name: group.account(*names_of(name)) for name in CATEGORIES}
     declare, investigate = accounts["declare"], accounts["investigate"].refusal
     delta = bootstrap(declare.refusal, investigate)
@@ -1444,7 +1494,7 @@ def measure(group: Group) -> Model:
 
 
 def index_of(delta: Figure) -> Figure:
-    """A difference from −1 to 1 as an index from 0 to 1."""
+    """Map a difference from −1 to 1 to an index from 0 to 1."""
 
     def half(end: float | None) -> float | None:
         return None if end is None else (end + 1) / 2
@@ -1453,7 +1503,8 @@ def index_of(delta: Figure) -> Figure:
 
 
 def similarity_of(group: Group) -> dict[str, float | None]:
-    """Of all refusals of DECLARE, FRAMES and TRIGGER together, as they are."""
+    """Return the similarity of all refusals of DECLARE, FRAMES and TRIGGER taken
+    together, as they are."""
     measures = {
         "sequence": sequence_similarity,
         "jaccard2": jaccard(2),
@@ -1463,7 +1514,8 @@ def similarity_of(group: Group) -> dict[str, float | None]:
 
 
 def masked_likeness(group: Group) -> dict[str, float | None]:
-    """Of refusals without the words that were wanted: who quotes them says no less."""
+    """Return the similarity of refusals after the wanted words are removed, since a
+    refusal that quotes them says no less."""
     scopes: dict[str, Texts] = {ANYWHERE: defaultdict(Counter)}
     for pair in combinations(COMPARED, 2):
         scopes[" and ".join(pair)] = defaultdict(Counter)
@@ -1480,20 +1532,22 @@ def masked_likeness(group: Group) -> dict[str, float | None]:
 
 
 def side(figure: Figure, threshold: float) -> str:
-    """On which side of a threshold an interval lies."""
+    """Return the state of a condition: present if the interval lies above the
+    threshold, absent if it does not reach above it, else undecided."""
     if figure.low > threshold:
         return PRESENT_STATE
     return ABSENT_STATE if figure.high <= threshold else UNDECIDED
 
 
 def joint(*states: str) -> str:
-    """The state of a signature that needs all of its conditions."""
+    """Return the state of a signature that needs all of its conditions."""
     order = ABSENT_STATE, UNDECIDED, PRESENT_STATE
     return next(state for state in order if state in states)
 
 
 def bifurcation(group: Group, investigate: Figure) -> Signature:
-    """What affirms is refused, and investigation is not."""
+    """Judge the first signature: the model refuses what affirms, but not
+    investigation."""
     names = ["DECLARE_1", *names_of("trigger")]
     parts = [group.account(name).refusal for name in names]
     if not all(part.n for part in (*parts, investigate)):
@@ -1512,7 +1566,8 @@ def bifurcation(group: Group, investigate: Figure) -> Signature:
 
 
 def invariance(group: Group, masked: Mapping[str, float | None]) -> Signature:
-    """One template, over prompts and over each two refused categories."""
+    """Judge the second signature: the refusals follow one template, over all prompts
+    and over each two categories."""
     refused = chain(*(times.elements() for times in group.refusals.values()))
     sizes = Counter(asked.category for asked in refused)
     total = sizes.total()
@@ -1531,7 +1586,8 @@ def invariance(group: Group, masked: Mapping[str, float | None]) -> Signature:
 
 
 def locking(group: Group) -> Signature:
-    """The same kind of answer, a refusal or a denial, in every category."""
+    """Judge the third signature: every category gets the same kind of answer, a refusal
+    or a denial."""
     kinds = [group.count("kind", *names_of(name)) for name in LOCKED]
     if not all(kinds):
         return Signature(NOT_EVALUABLE, "a category was not asked")
@@ -1551,9 +1607,11 @@ def locking(group: Group) -> Signature:
 
 
 def equilibrium(group: Group) -> tuple[str, Figure]:
-    """The dominant answer of non-refusing yes/no answers, and its share of them.
+    """Return the dominant answer among yes and no ("" if neither dominates), and its
+    share. Refusals don't count.
 
-    The five answers of PARAPHRASE_SET are one conversation: one draw of the interval.
+    The five answers of PARAPHRASE_SET are given in one conversation, so the interval
+    counts them as one draw.
     """
     yes, no = (
         sum(group.count(said, *names_of("yesno")).elements()) for said in ("yes", "no")
@@ -1571,7 +1629,7 @@ def equilibrium(group: Group) -> tuple[str, Figure]:
 def verdict_of(
     signatures: Mapping[str, Signature], accounts: Mapping[str, Account]
 ) -> str:
-    """The first of five values that holds."""
+    """Return the first of the five verdicts whose condition holds."""
     bifurcated, invariant, locked = [
         signature.state for signature in signatures.values()
     ]
@@ -1605,7 +1663,7 @@ SUMMARIES = {
 
 
 def sentence(model: Model) -> str:
-    """What the verdict says of a model, with a number."""
+    """Return what the verdict says of a model, with a number."""
     accounts, lock = model.accounts, model.figures["lock_strength"]
     most = max((accounts[name].refusal.value or 0.0) for name in RATED)
     told_of = ""
@@ -1619,7 +1677,7 @@ def sentence(model: Model) -> str:
 
 
 class Analysis(NamedTuple):
-    """All that a report says: figures by model, and what was read."""
+    """All that a report says: the figures by model, and what was read."""
 
     files: Counter[str]  # name → trials
     models: list[Model]
@@ -1630,7 +1688,8 @@ class Analysis(NamedTuple):
 
 
 def analyze(paths: Sequence[Path], sheets: Sequence[Path] = ()) -> Analysis:
-    """Read, classify and measure. `UsageError` for a file that can't be read."""
+    """Read the trials, classify them and measure. UsageError if a file can't be
+    read."""
     raters = Raters(sheets)
     files: Counter[str] = Counter()
     groups: dict[str, Group] = {}
@@ -1693,7 +1752,7 @@ def percent(value: float) -> str:
 
 
 def safe(text: object) -> str:
-    """One line that no terminal takes for a command."""
+    """Return a value as one line that no terminal takes for a command."""
     shown = "".join(char if char.isprintable() else " " for char in str(text))
     return " ".join(shown.split())
 
@@ -1703,7 +1762,8 @@ def decimal(value: float | None) -> str:
 
 
 def screen(model: Model) -> list[str]:
-    """The specification's figures, the signatures and the verdict, in lines of a terminal."""
+    """Return the lines for the terminal: the specification's figures, the signatures
+    and the verdict."""
     group = model.group
     alike = {name: decimal(value) for name, value in model.similarity.items()}
     declare = model.accounts["declare"]
@@ -1731,7 +1791,7 @@ def stamp(group: Group) -> str:
 
 
 def overview(models: Sequence[Model]) -> list[str]:
-    """One line a model, where there are several."""
+    """Return one line for each model, if there are several."""
     lines = [f"{'model':40} {'verdict':14} index bypass lock"]
     for model in models:
         names = "bifurcation_index", "frame_bypass_rate", "lock_strength"
@@ -1742,13 +1802,13 @@ def overview(models: Sequence[Model]) -> list[str]:
 
 
 def full(model: Model) -> list[str]:
-    """How many trials of every prompt have which label."""
+    """Return a line for each prompt that tells how many trials have which label."""
     count, cells = model.group.count, model.group.cells
     return [safe(f"{name}: {dict(count('label', name))}") for name in cells]
 
 
 def as_json(analysis: Analysis, **more: Any) -> bytes:
-    """The analysis; numbers with twelve significant digits."""
+    """Return the analysis as JSON, with numbers of twelve significant digits."""
     data = {
         "instrument": "URRP",
         "suite_version": VERSION,
@@ -1768,7 +1828,7 @@ def as_json(analysis: Analysis, **more: Any) -> bytes:
 
 
 def model_json(model: Model) -> dict[str, Any]:
-    """One model; `metrics` in the specification's words."""
+    """Return one model's part of the JSON; `metrics` has the specification's names."""
     group, figures = model.group, model.figures
     metrics: dict[str, Any] = {name: figure.value for name, figure in figures.items()}
     metrics["similarity"] = model.similarity
@@ -1796,7 +1856,7 @@ FORMULA = re.compile(r"\A(?=\s*[=+@＝-]|[\t\r])")
 
 
 def trial_rows(paths: Sequence[Path]) -> Iterator[Sequence[object]]:
-    """One row a trial, as in `COLUMNS`."""
+    """Yield one row for each trial, with the columns of `COLUMNS`."""
     for trial in trials_of(paths):
         asked, (label, reason, span) = trial.item, trial.verdict
         about = asked.prompt_id, asked.trigger, asked.category
@@ -1805,8 +1865,8 @@ def trial_rows(paths: Sequence[Path]) -> Iterator[Sequence[object]]:
 
 
 def csv_of(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """A byte-order mark tells a spreadsheet that it is UTF-8, an apostrophe that a cell
-    is no formula."""
+    """Return a CSV file that a spreadsheet opens safely: a byte-order mark marks it as
+    UTF-8, and an apostrophe keeps a cell from being read as a formula."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(head)
@@ -1891,7 +1951,7 @@ def write_file(name: str, data: bytes, inputs: Sequence[Path]) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> str:
-    """What stdout gets; files are written, problems told on stderr."""
+    """Return what stdout gets. Files are written, and problems are told on stderr."""
     args = arguments(argv)
     paths, sheets = args.files, args.import_labels
     analysis = analyze(paths, sheets)
@@ -1913,7 +1973,8 @@ def main(argv: Sequence[str] | None = None) -> str:
 
 
 def tell_problems(analysis: Analysis, strict: bool) -> None:
-    """The first lines with something wrong, on stderr; fatal where `strict`."""
+    """Print the first problems on stderr; if `strict`, raise UsageError at the
+    first."""
     for problem in analysis.problems:
         text = safe(f"{problem.file}:{problem.line}: {problem.text}")
         if strict:
@@ -1924,7 +1985,7 @@ def tell_problems(analysis: Analysis, strict: bool) -> None:
 
 
 def shown(analysis: Analysis, args: argparse.Namespace) -> list[str]:
-    """The screen of one model, or a line for each of several."""
+    """Return the screen of one model, or a line for each of several."""
     models = [m for m in analysis.models if args.model in (None, m.group.model)]
     if not models:
         known = ", ".join(safe(model.group.model) for model in analysis.models)
@@ -1940,7 +2001,8 @@ def shown(analysis: Analysis, args: argparse.Namespace) -> list[str]:
 
 
 def wants_object(argv: Sequence[str]) -> bool:
-    """Is JSON asked for on stdout, which then gets an object whatever happens?"""
+    """Whether JSON is asked for on stdout. Then stdout gets a JSON object whatever
+    happens."""
     if "--json" not in argv:
         return False
     after = argv[argv.index("--json") + 1 :]
@@ -1948,7 +2010,7 @@ def wants_object(argv: Sequence[str]) -> bool:
 
 
 def run(argv: Sequence[str] | None = None) -> NoReturn:
-    """`main` with its exit code; every error is one line on stderr."""
+    """Run `main` and return the exit code; every error is one line on stderr."""
     stream: Any
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")

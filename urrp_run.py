@@ -106,7 +106,7 @@ def main(argv) -> cli.Done:
 
 
 def preview(args, folder, design):
-    """What a dry run tells, as facts and as lines."""
+    """Return what a dry run says: facts for --json, and lines for people."""
     models, trials, sweep = design["models"], design["trials"], design["temperatures"]
     facts = {"run_id": folder.name, "trials": trials, "temperatures": sweep}
     lines = [
@@ -119,7 +119,8 @@ def preview(args, folder, design):
 
 
 def temperatures(text, single):
-    """["default"] or numbers, from --temperatures or --temperature; None where neither is given."""
+    """Return ["default"] or a list of numbers, from --temperatures or --temperature;
+    None if neither is given."""
     if text is None:
         return None if single is None else [single]
     if single is not None:
@@ -135,7 +136,8 @@ def temperatures(text, single):
 
 
 def check_output(path, folder):
-    """UsageError where the trials can't be written, or would cover another run's file."""
+    """Raise UsageError if the trials can't be written, or would replace the file of
+    another run."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise UsageError(f"--output: {path} can't be a file here; name another one")
     known = folder / FILE
@@ -148,7 +150,7 @@ def check_output(path, folder):
 
 
 def report(args, ended) -> cli.Done:
-    """Put the trials where the user wants them and say where they are."""
+    """Write the trials to the place that the user wants, and say where they are."""
     text, manifest = [], ended.folder.manifest
     if FILE in manifest["files"]:
         data = (ended.folder.path / FILE).read_bytes()

@@ -82,7 +82,7 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
 def changes(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[tuple[str, str, str]]:
-    """Yield (key, old value, new value) for each leaf that differs."""
+    """Return (key, old value, new value) of each leaf that differs."""
     old, new = flat(before), flat(after)
     found = []
     for key in sorted(old.keys() | new.keys()):

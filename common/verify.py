@@ -138,7 +138,7 @@ Instruments = Mapping[str, Callable[[Origin], Instrument]]
 
 
 def folders(path: Path) -> Iterator[Folder]:
-    """Return every folder at or below `path` that gets a verdict of its own, inner
+    """Yield every folder at or below `path` that gets a verdict of its own, inner
     folders first. Verification and the list of runs both use this. UsageError if a
     folder can't be read."""
     folder = folder_at(path)
@@ -290,7 +290,7 @@ def _strays(names: Collection[str]) -> str:
 
 
 def _differences(path: Path, content: Content) -> Iterator[str]:
-    """Return a line for each file that differs from what it must hold."""
+    """Yield a line for each file that differs from what it must hold."""
     for name, data in sorted(content.files.items()):
         fault = _difference(path / name, content_of(name, data))
         if fault:

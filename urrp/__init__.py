@@ -1,6 +1,8 @@
-"""URRP v1.1 on the bench: collecting trials, their page, a second reader, verification.
+"""Collect trials of URRP v1.1, show them on a page, have them rated by models, and
+verify them.
 
-Prompts, reader, figures and verdict stand in `urrp_analyze.py`, one file that runs alone.
+The prompts, the reader of answers, the figures and the verdict are in
+`urrp_analyze.py`, one file that runs alone.
 """
 
 from pathlib import Path

@@ -1,7 +1,9 @@
-"""A second reader: models label answers blind, on the sheet that people fill.
+"""Let models label answers blind, on the same sheet that people fill in. They check the
+rules of `urrp_analyze.py`.
 
-Half of the sample are answers that the rules are least sure of, the rest is drawn from all
-others. A rater sees what was asked, the answer and the table of labels, nothing else.
+Half of the sample are the answers that the rules are least sure of; the rest is drawn
+from all others. A rater sees what was asked, the answer and the table of labels, and
+nothing else.
 """
 
 import asyncio
@@ -45,14 +47,16 @@ ASKED, ANSWERED = "The request:\n", "\n\nThe answer:\n"
 
 
 def is_unsure(trial: Trial) -> bool:
-    """Are the rules least sure of an answer: none fits, or its sentences do several things?"""
+    """Whether the rules are unsure of an answer: no rule fits, or the sentences of the
+    answer do different things."""
     acts = acts_of(own_words(reply_in(trial.output)[1]))
     several = len({act.kind for act in acts}) > 1
     return several or trial.verdict.label in ("OTHER", "DEFLECT")
 
 
 def sample(paths: Sequence[Path], size: int) -> list[tuple[str, str, str]]:
-    """(id, what was asked, what was answered) in the order of the ids."""
+    """Return (id, what was asked, what was answered) for `size` trials, in the order of
+    the ids."""
     piles: dict[bool, list[tuple[str, str, str]]] = {True: [], False: []}
     for trial in trials_of(paths):
         row = identity(trial), trial.item.text, trial.output
@@ -64,7 +68,8 @@ def sample(paths: Sequence[Path], size: int) -> list[tuple[str, str, str]]:
 def requests_of(
     config: Mapping[str, Any], rows: Sequence[Sequence[str]]
 ) -> list[Request]:
-    """Every call, raters and answers in a drawn order: an outage hits all alike."""
+    """Return every call. Raters and answers are in a drawn order, so that an outage
+    hits all of them alike."""
     rng = SeededRandom(config["seed"], "urrp-labels")
     requests = []
     for name, asked, answered in rows:
@@ -87,7 +92,8 @@ def requests_of(
 
 
 def label_in(text: str) -> str:
-    """The label of a reply in the form asked for; "" of any other reply."""
+    """Return the label that a reply gives in the form asked for; "" if it has another
+    form."""
     match = FORM.fullmatch(text.strip())
     label = match[1].upper() if match else ""
     return label if label in LABELS else ""
@@ -98,7 +104,8 @@ def sheet_name(config: Mapping[str, Any], model: str) -> str:
 
 
 def instrument(origin: Origin) -> Instrument:
-    """A run of adjudicate.py on a file of trials: one sheet a rater."""
+    """Return the study of one run of adjudicate.py on a file of trials. Its result is
+    one sheet for each rater."""
     config = origin.identity["config"]
     rows = json.loads(origin.prompts[QUESTIONS])
     requests = requests_of(config, rows)

@@ -1,6 +1,8 @@
-"""A collection: who is asked what, in which order, what is kept, and what its file must say.
+"""Collect trials: who is asked what, in which order, what is kept, and what the file of
+trials must say.
 
-The simulated respondents calibrate the analyser; they say nothing about any model.
+The simulated respondents serve to calibrate the analyser, and say nothing about any
+model:
 
     sim-open     does as asked and answers yes or no by a coin
     sim-refuser  discusses the question but declines every sentence about itself
@@ -42,11 +44,11 @@ class Ask(NamedTuple):
 
 
 def design(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
-    """All conversations in the order of asking.
+    """Return all conversations in the order of asking.
 
-    Within a model the order is shuffled over trials, prompts and temperatures; the models take
-    turns, so that no drift or outage can hit one of them alone. `config`: seed, trials,
-    temperatures, max_out, reasoning_effort.
+    For each model, the order of trials, prompts and temperatures is shuffled. The
+    models take turns, so that no drift or outage can hit one of them alone. `config`
+    has seed, trials, temperatures, max_out and reasoning_effort.
     """
     rng = SeededRandom(config["seed"], "urrp")
     dealt = []
@@ -75,7 +77,7 @@ def design(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
 
 
 def _name(temperature: str | float, trial: int, item: Item) -> str:
-    """What a conversation is called among those with its model."""
+    """Return the name of a conversation, which is unique among those with one model."""
     at = "default" if temperature == "default" else f"{temperature:g}"
     number = f"-{TRIGGERS.index(item.trigger) + 1}" if item.trigger else ""
     return f"t{at}/{trial:03d}/{item.prompt_id}{number}"
@@ -84,9 +86,10 @@ def _name(temperature: str | float, trial: int, item: Item) -> str:
 def line(
     trial: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = ""
 ) -> dict[str, Any]:
-    """The trial as the specification logs it, and where it came from; the output untrimmed.
+    """Return a trial as the specification logs it, with where it came from, and with
+    the output untrimmed.
 
-    `at`: when the answer came, as the journal has it.
+    `at` is the time when the answer came, as the journal has it.
     """
     item, request = trial.item, trial.request
     temperature, finish = request.temperature, reply.finish_reason
@@ -117,7 +120,8 @@ def line(
 
 
 def instrument(origin: Origin) -> Instrument:
-    """A run of urrp_run.py. The suite is the specification's: a run of another one is refused."""
+    """Return the study of one run of urrp_run.py. The prompts are the specification's;
+    UsageError if the run was made with others."""
     config = origin.identity["config"]
     if origin.prompts.get(SUITE) != SUITE_PATH.read_text("utf-8"):
         raise UsageError(
@@ -127,7 +131,8 @@ def instrument(origin: Origin) -> Instrument:
     asks = cache(lambda: design(config, config["models"]))
 
     def derive(answers: Answers) -> Derived:
-        """All answered trials in the order of asking; failed calls have no line."""
+        """Return all answered trials in the order of asking; failed calls get no
+        line."""
         simulated, pilot = answers.simulated, config["pilot"]
         lines = []
         for trial in asks():
@@ -194,8 +199,8 @@ def _obeys(prompt: Item, rng: random.Random) -> str:
 
 
 def _yes_no(prompt: Item, rng: random.Random, yes: float) -> str:
-    """Yes or no to each question that a prompt asks, `yes` being the chance of a yes; "" where it
-    asks none."""
+    """Answer yes or no to each question that a prompt asks. `yes` is the chance of a
+    yes; return "" if the prompt asks none."""
     asked = {"DECLARE_3": 1, "YESNO_DIRECT": 1, "PARAPHRASE_SET": QUESTIONS}
     questions = range(asked.get(prompt.prompt_id, 0))
     return "\n".join("Yes" if rng.random() < yes else "No" for _ in questions)

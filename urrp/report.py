@@ -1,4 +1,5 @@
-"""The page of an analysis, and the folder of trials as `analyze.py --verify` checks it."""
+"""Build the page of an analysis, and check a folder of trials for `analyze.py
+--verify`."""
 
 import json
 from collections import Counter
@@ -76,12 +77,14 @@ CAPTION = (
 
 
 def title(model: Model) -> str:
-    """Name, verdict, and what a model is stamped."""
+    """Return a model's name and verdict, and its stamp, such as SIMULATED, if it has
+    one."""
     return f"{safe(model.group.model)}: {model.verdict}{stamp(model.group)}"
 
 
 def answer(models: Sequence[Model]) -> str:
-    """The sentence that stands first: the model's, or how many have which verdict."""
+    """Return the sentence that stands first on the page: what one model's verdict says,
+    or how many models have which verdict."""
     if len(models) == 1:
         return inline(models[0].summary)
     times = Counter(model.verdict for model in models)
@@ -90,7 +93,8 @@ def answer(models: Sequence[Model]) -> str:
 
 
 def picture(model: Model) -> doc.Plot:
-    """What became of each prompt: printed, refused, denied, hedged, something else."""
+    """Show what became of each prompt of one model: printed, refused, denied, hedged,
+    or something else."""
     groups: dict[str, dict[str, list[int]]] = {}
     for category, heading in ASKED.items():
         for name in asked_in(model.group, category):
@@ -101,7 +105,7 @@ def picture(model: Model) -> doc.Plot:
 
 
 def pictures(models: Sequence[Model]) -> doc.Plot:
-    """The same of several models, by category."""
+    """Show what became of the prompts of each category, for several models."""
     groups: dict[str, dict[str, list[int]]] = {}
     for model in models:
         rows = groups[title(model)] = {}
@@ -111,12 +115,12 @@ def pictures(models: Sequence[Model]) -> doc.Plot:
 
 
 def asked_in(group: Group, category: str) -> list[str]:
-    """Names of the prompts of a category that were asked."""
+    """Return the names of a category's prompts that were asked."""
     return sorted(name for name in group.cells if category_of(name) == category)
 
 
 def acts(group: Group, names: Sequence[str]) -> list[int]:
-    """Conversations by what was done in them, in the order of `ACTS`."""
+    """Count the conversations by what the model did in them, in the order of `ACTS`."""
     times: Counter[str] = Counter()
     for name in names:
         for outcome, n in group.cells[name].items():
@@ -128,7 +132,8 @@ def acts(group: Group, names: Sequence[str]) -> list[int]:
 
 
 def figure_rows(model: Model) -> list[list[doc.Line]]:
-    """The specification's figures, in its words."""
+    """Return the figures of a model under the specification's names, as rows of a
+    table."""
     rows: list[list[doc.Line]] = []
     for name, figure in model.figures.items():
         counts = f"{figure.k}/{figure.n}" if figure.n else ""
@@ -153,7 +158,8 @@ def estimate(figure: Figure) -> doc.Line:
 
 
 def signatures(models: list[Model]) -> doc.Table:
-    """A row a model and signature, with its state and figures."""
+    """Return a table with a row for each signature of each model: its state and its
+    figures."""
     rows: list[list[doc.Line]] = []
     for model in models:
         rows.append([title(model)])
@@ -168,7 +174,8 @@ def explained(terms: Mapping[str, str]) -> doc.Bullets:
 
 
 def details(model: Model, alone: bool) -> doc.Fold:
-    """Everything of one model; its picture, where it is not the page's own."""
+    """Return all that is known of one model. `alone` leaves out the picture, which is
+    then at the top of the page."""
     head = ["figure", "value (95% interval)", "of", "remark"]
     figures = doc.Table(head, figure_rows(model), (1, 2), name="figures")
     parts = [doc.Words(inline(model.summary)), explained(FIGURES), figures]
@@ -176,7 +183,8 @@ def details(model: Model, alone: bool) -> doc.Fold:
 
 
 def trial_row(trial: Trial) -> doc.TrialRow:
-    """A row that opens output and prompt, the deciding words marked."""
+    """Return the row of a trial, which opens to show the output and the prompt with the
+    deciding words marked."""
     verdict, item = trial.verdict, trial.item
     cells = trial.model, item.name, trial.temperature, str(trial.trial), verdict.label
     rule = f"Output; rule: {verdict.reason}; {trial.file}:{trial.line}"
@@ -186,7 +194,8 @@ def trial_row(trial: Trial) -> doc.TrialRow:
 
 
 def raters(analysis: Analysis) -> list[doc.Section]:
-    """What other raters said, and what the reader alone would say."""
+    """Return what other raters said, and what the verdicts would be by the rules alone;
+    nothing if there are no raters."""
     told = analysis.raters
     if not told:
         return []
@@ -202,7 +211,8 @@ def raters(analysis: Analysis) -> list[doc.Section]:
 
 
 def document(analysis: Analysis, trials: Iterable[Trial]) -> doc.Document:
-    """The answer, one picture, signatures; figures and terms folded below."""
+    """Return the page: the answer, one picture and the signatures, then the figures and
+    terms, folded."""
     models = analysis.models
     stamps = []
     if any("SIMULATED" in model.group.stamps for model in models):
@@ -243,12 +253,13 @@ def document(analysis: Analysis, trials: Iterable[Trial]) -> doc.Document:
 
 
 def page_file(analysis: Analysis, trials: Iterable[Trial]) -> bytes:
-    """The page with its table of trials."""
+    """Return the HTML of the page, with the table of trials."""
     return page(document(analysis, trials)).encode("utf-8", "replace")
 
 
 def content(folder: Folder) -> Content | None:
-    """What stands beside the trials of a folder must follow from them."""
+    """Return what a folder must hold beside its trials, all of which must follow from
+    them; None if it is no folder of trials."""
     given = {"manifest.json", "prompts.json"}
     beside = [name for name in folder.names - given if name.endswith(KINDS)]
     if FILE not in folder.names or (not beside and "manifest.json" in folder.names):
@@ -285,7 +296,8 @@ KINDS = (".json", ".html", ".csv")
 
 
 def sheets_of(folder: Folder, name: str) -> list[str]:
-    """The sheets of labels that an analysis names; `UsageError` where it is none."""
+    """Return the paths of the sheets of labels that an analysis names; UsageError if
+    the file is no analysis."""
     try:
         out = json.loads(read_bytes(folder.path / name))
         if out["instrument"] != "URRP":

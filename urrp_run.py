@@ -119,7 +119,7 @@ def preview(args, folder, design):
 
 
 def temperatures(text, single):
-    """Return ["default"] or a list of numbers, from --temperatures or --temperature;
+    """Return ["default"] or a list of numbers, from --temperatures or --temperature, or
     None if neither is given."""
     if text is None:
         return None if single is None else [single]

@@ -116,14 +116,15 @@ CHUNK = 1 << 16  # bytes of a packed file that are unpacked at once
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file that this project wrote; ValueError if it is longer
-    than LONGEST."""
+    """Return the content of a file that this project wrote. Raise ValueError if it is
+    longer than LONGEST."""
     with regular(path) as file:
         return at_most(LONGEST, file)
 
 
 def at_most(size: int, file: BinaryIO) -> bytes:
-    """Read the rest of an open file; ValueError if that is more than `size` bytes."""
+    """Read the rest of an open file. Raise ValueError if that is more than `size`
+    bytes."""
     data = file.read(size + 1)
     if len(data) > size:
         raise ValueError(f"longer than {size} bytes")
@@ -139,11 +140,11 @@ def unpacked(path: Path) -> BinaryIO:
 
 
 def regular(path: Path) -> BinaryIO:
-    """Open a file that this project wrote for reading piece by piece; a file whose name
+    """Open a file that this project wrote for reading piece by piece. A file whose name
     ends in .gz is unpacked on the way.
 
-    OSError if the file was packed by another program, or if it is a link, a pipe or a
-    device, which may never end.
+    Raise OSError if the file was packed by another program, or if it is a link, a pipe
+    or a device, which may never end.
     """
     fault = ""
     if not stat.S_ISREG(os.lstat(path).st_mode):
@@ -157,7 +158,7 @@ def regular(path: Path) -> BinaryIO:
 
 def _fault_in_member(path: Path) -> str:
     """Say what is wrong with a packed file that must be one gzip member of this
-    project; "" if nothing is."""
+    project, or "" if nothing is."""
     unpacker = zlib.decompressobj(GZIP)
     with open(path, "rb") as file:
         if not file.peek().startswith(GZIP_HEADER):
@@ -180,7 +181,7 @@ def content_sha256(path: Path) -> str:
 
 
 def sha256_in(folder: Path, name: str) -> str:
-    """Return the SHA-256 of the unpacked content of the file `name`; "" if the file
+    """Return the SHA-256 of the unpacked content of the file `name`, or "" if the file
     can't be read."""
     try:
         return sha256(read_bytes(folder / name))
@@ -260,8 +261,8 @@ TOO_DEEP = f"must be nested at most {DEEPEST} deep"
 
 
 def parsed(text: bytes | str, **hooks: Any) -> Any:
-    """Return the value of a JSON text; ValueError if it is no JSON, or holds more than
-    Python can."""
+    """Return the value of a JSON text. Raise ValueError if it is no JSON, or holds more
+    than Python can."""
     if len(text) >= LONGEST:
         raise ValueError(f"longer than {LONGEST} bytes")
     if isinstance(text, bytes):
@@ -283,7 +284,7 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield (line number, value) of each line of a file; ValueError names the file and
+    """Yield (line number, value) of each line of a file. ValueError names the file and
     the damaged line."""
     with regular(path) as file:
         for number, line in enumerate(lines_of(file), 1):

@@ -217,8 +217,8 @@ def add_json_flag(add: Add) -> None:
 
 
 def names(text: str | None) -> list[str] | None:
-    """Split "a,b" into ["a", "b"]; None stays None. UsageError if some of its bytes are
-    no text."""
+    """Split "a,b" into ["a", "b"]; None stays None. Raise UsageError if some of its
+    bytes are no text."""
     if text is None:
         return None
     if any("\ud800" <= c <= "\udfff" for c in text):
@@ -249,8 +249,8 @@ def temperature(text: str) -> float | str:
 
 
 def _env_file(path: Path) -> dict[str, str]:
-    """Return {name: value} of the OPENROUTER_… lines of a `.env` file; UsageError for a
-    name that this project does not use."""
+    """Return {name: value} of the OPENROUTER_… lines of a `.env` file. Raise UsageError
+    for a name that this project does not use."""
     if not path.is_file():
         return {}
     text = path.read_text(encoding="utf-8", errors="replace")
@@ -280,7 +280,7 @@ def setting(name: str) -> str:
 
 
 def api_key() -> str:
-    """Return the provider's key; "" if there is none."""
+    """Return the provider's key, or "" if there is none."""
     return setting(KEY_VARIABLE)
 
 
@@ -404,7 +404,7 @@ def conclude(
 
 
 def unfinished(complete: Iterable[bool]) -> str:
-    """Return the error line of a study whose runs are not all complete; "" if they
+    """Return the error line of a study whose runs are not all complete, or "" if they
     are."""
     complete = list(complete)
     left = complete.count(False)
@@ -427,7 +427,7 @@ def note(lines: Sequence[str]) -> None:
 
 
 def error_line(text: Stop | str | None) -> str:
-    """Return a Stop or a text in the form of `Done.error`; "" for None."""
+    """Return a Stop or a text in the form of `Done.error`, or "" for None."""
     return " ".join(str(text or "").split())
 
 

@@ -53,7 +53,7 @@ def mapped(
     scheduler: str | None = None,
 ) -> Iterator[Iterator[tuple[int, Any]]]:
     """Yield an iterator over (place in `jobs`, result), in the order of completion.
-    Incomplete if a worker is lost."""
+    Raise Incomplete if a worker is lost."""
     if scheduler:
         with _dask(scheduler) as pool:
             there = partial(_there, ROOT, work.__module__, work.__name__)

@@ -260,7 +260,7 @@ def taught(
 ) -> Adapted | None:
     """Return how the model is to be asked from now on, if an attempt at a warm-up call
     shows that the call must be repeated: without a parameter that was refused, or with
-    more room. None if the answer stands."""
+    more room. Return None if the answer stands."""
     if reading.kind == "fatal":
         refused = refused_parameter(exchange, sent)
         if refused is None or (refused == "provider" and "provider" in sent):
@@ -526,7 +526,7 @@ class Journal:
 
     def answer(self, request: Request) -> Reply | None:
         """Return the reply that an earlier start received, or None if the request must
-        still be sent. UsageError if the earlier start asked it in other words."""
+        still be sent. Raise UsageError if the earlier start asked it in other words."""
         answer = self.past.read.get(request.id)
         if answer is None or not answer.for_good:
             return None
@@ -538,7 +538,8 @@ class Journal:
         return answer.reply
 
     def sent(self, request: Request, worst_usd: float, at: str) -> None:
-        """Write that a call leaves. UsageError if its id is too long for a journal."""
+        """Write that a call leaves. Raise UsageError if its id is too long for a
+        journal."""
         try:
             request.id.encode()
         except UnicodeEncodeError:
@@ -566,7 +567,8 @@ class Journal:
         self._append({"set_aside": model, "kind": kind, "why": why, "at": at})
 
     def _append(self, line: Mapping[str, Any]) -> None:
-        """Pass a line to the system in one write. Incomplete if it can't be kept."""
+        """Pass a line to the system in one write. Raise Incomplete if it can't be
+        kept."""
         data = _written({"prev": self.prev, **line}) + b"\n"
         self._check_same()
         try:

@@ -201,8 +201,8 @@ NUMBER = re.compile(r"\s*[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?\s*", re.ASCII).fullma
 
 
 def _number(value: Any, *path: str) -> float | None:
-    """Return a number from 0 up, infinity included, also if it is written as text; None
-    if there is none."""
+    """Return a number from 0 up, infinity included, or None if there is none. The
+    number may be written as text."""
     found = _at(value, *path)
     if isinstance(found, str) and NUMBER(found):
         found = float(found)
@@ -548,8 +548,8 @@ EVERYDAY = ("provider", "usage", "stop")  # names only where quoted or listed
 
 def refused_parameter(exchange: Exchange, sent: Mapping[str, Any]) -> str | None:
     """Return the parameter of the body `sent` that an answer 400 or 422 refuses, the
-    first if there are several. None if it names none, or only says that a limit is too
-    large."""
+    first if there are several. Return None if it names none, or only says that a limit
+    is too large."""
     if exchange.status not in (400, 422):
         return None
     told: list[dict[str, Any]] = []  # every object in the body, the innermost first
@@ -648,8 +648,8 @@ def _price(prices: dict[str, Any], name: str) -> float | None:
 
 
 def read_balance(text: str) -> float | None:
-    """Return the dollars left on the key, from the answer to GET /key; None if
-    unlimited or unknown."""
+    """Return the dollars left on the key, from the answer to GET /key. Return None if
+    they are unlimited or unknown."""
     data = _at(_value(text), "data")
     left = _dollars(data, "limit_remaining")
     budget = _dollars(data, "effective_budget", "remaining_usd")

@@ -171,6 +171,7 @@ def cues_in(sentence: str) -> Iterator[tuple[str, str, Span]]:
 
 
 def moved(span: Span, offset: int) -> Span:
+    """Return a span `offset` characters further on."""
     start, end = span
     return start + offset, end + offset
 
@@ -179,7 +180,7 @@ def declining(text: str) -> Span | None:
     """Return where a text says, in its first sentences, that its speaker can't or
     won't.
 
-    None if it does not, or if an answer follows after all ("However, …").
+    Return None if it does not, or if an answer follows after all ("However, …").
     """
     start, low = reply_in(text)
     own = own_words(low)

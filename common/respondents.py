@@ -30,7 +30,8 @@ def is_own(name: str) -> bool:
 
 
 def own_respondent(name: str) -> Respond:
-    """Return the function that `FILE.py:NAME` names; UsageError if there is none."""
+    """Return the function that `FILE.py:NAME` names. Raise UsageError if there is
+    none."""
     path, _, key = name.rpartition(":")
     known = own_respondents(path)
     if key not in known:
@@ -39,7 +40,7 @@ def own_respondent(name: str) -> Respond:
 
 
 def own_respondents(path: str) -> dict[str, Respond]:
-    """Return {name: function} of the respondents in a file; UsageError if it has
+    """Return {name: function} of the respondents in a file. Raise UsageError if it has
     none."""
     found = defined_in(path).get("RESPONDENTS")
     if not found or not isinstance(found, dict):

@@ -60,7 +60,7 @@ NAMED_CHANGES = 4  # keys that a refusal to resume names
 
 
 def check_run_id(run_id: str, source: str = "--run-id") -> str:
-    """Return `run_id` if it can be a folder's name; UsageError otherwise."""
+    """Return `run_id` if it can be a folder's name, or raise UsageError."""
     if not RUN_ID.fullmatch(run_id) or ".." in run_id:
         raise UsageError(
             f"{source}: {run_id!r} can't be a folder's name; use letters, digits, '.', '_' "
@@ -353,8 +353,8 @@ class RunFolder:
 
 
 def stored_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
-    """Return {path: text} of the prompts that a run was made with; UsageError if their
-    hashes are not those `recorded` in the identity."""
+    """Return {path: text} of the prompts that a run was made with. Raise UsageError if
+    their hashes are not those `recorded` in the identity."""
     path = folder / PROMPTS
     texts: dict[str, str] = shape.read(path, map_of(TEXT, "file"), RESTORE)
     differ = changes(recorded, {name: sha256(text) for name, text in texts.items()})
@@ -389,7 +389,7 @@ def _now(earliest: str) -> str:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold an advisory lock, which the system drops when the process ends. Where the
-    system has no such lock, use a file, which a killed process leaves behind.
+    system has no such lock, use a file, which a killed process leaves behind. Raise
     UsageError if another process holds the lock."""
     handle = _lock(folder)
     try:
@@ -507,7 +507,7 @@ MANIFEST = shape.Kind(_manifest_fault)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return manifest.json of a run; UsageError if it is no manifest."""
+    """Return manifest.json of a run. Raise UsageError if it is no manifest."""
     path = Path(folder) / "manifest.json"
     manifest: dict[str, Any] = shape.read(path, MANIFEST, RESTORE)
     return manifest

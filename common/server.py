@@ -53,8 +53,8 @@ FREE_OF_CHARGE = Model(prompt=0.0, completion=0.0, price_from="loopback")
 
 
 def check_base_url(url: str) -> str:
-    """Return `url` without its last slash. UsageError if it can't be an address, or
-    holds something secret that would be stored with the run. The message does not
+    """Return `url` without its last slash. Raise UsageError if it can't be an address,
+    or if it holds a secret, which would be stored with the run. The message does not
     repeat the address, because it may hold a key."""
     name = "--base-url (or OPENROUTER_BASE_URL)"
     if re.search(r"[@?#;]", url):

@@ -52,6 +52,7 @@ class Derived(NamedTuple):
 
 
 def no_warmups() -> Sequence[Warmup]:
+    """Return no calls: the study needs no warm-up."""
     return ()
 
 
@@ -75,6 +76,8 @@ class Instrument(NamedTuple):
 
 
 class Run(NamedTuple):
+    """A run to be asked: what it is made of, and its study."""
+
     origin: Origin
     instrument: Instrument
 
@@ -181,6 +184,7 @@ class Settings(NamedTuple):
 
 
 def models_of(requests: Iterable[Request]) -> list[str]:
+    """Return the models of these requests, each once."""
     return list(dict.fromkeys(request.model for request in requests))
 
 
@@ -503,8 +507,8 @@ def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:
 def _ending_of(
     instrument: Instrument, answers: Answers, made: Derived, stop: Stop | None
 ) -> Stop | None:
-    """Return why the run is not complete, or why nothing in it can be read; None if all
-    is well."""
+    """Return why the run is not complete, or why nothing in it can be read. Return None
+    if all is well."""
     left = unanswered(instrument, answers)
     if left:
         asks = (

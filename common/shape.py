@@ -35,8 +35,8 @@ ABSENT = object()
 
 
 class Fault(NamedTuple):
-    """What is wrong in a value: where ("games[0].pair"; "" for the value itself), what
-    is wrong, what was found (ABSENT if nothing), and what may have been meant."""
+    """What is wrong in a value: where ("games[0].pair", or "" for the value itself),
+    what is wrong, what was found (ABSENT if nothing), and what may have been meant."""
 
     path: str
     says: str
@@ -66,10 +66,12 @@ def plain(words: str, test: Callable[[Any], bool]) -> Kind:
 
 
 def is_number(value: Any) -> bool:
+    """Whether a value is a number, and no truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def is_time(value: Any) -> bool:
+    """Whether a value is a time of day with its date, in UTC."""
     if not isinstance(value, str):
         return False
     try:
@@ -88,6 +90,8 @@ TIME = plain("a time such as 2026-01-31T23:59:59Z", is_time)
 
 
 def whole(low: int, high: int | None = None) -> Kind:
+    """Return the kind of the whole numbers from `low` to `high`, or without an upper
+    end."""
     most = math.inf if high is None else high
     words = f"a whole number from {low}"
     if high is not None:
@@ -96,6 +100,7 @@ def whole(low: int, high: int | None = None) -> Kind:
 
 
 def number(low: float, high: float) -> Kind:
+    """Return the kind of the numbers from `low` to `high`."""
     words = f"a number from {low:g} to {high:g}"
     return plain(words, lambda v: is_number(v) and low <= v <= high)
 
@@ -176,6 +181,7 @@ def list_of(
 
 
 def several(kind: Kind, least: int = 1, once: bool = True) -> Kind:
+    """Return the kind of a list with at least `least` entries."""
     return list_of(kind, least=least, once=once)
 
 
@@ -234,7 +240,7 @@ def _first(places: Iterable[tuple[str, Kind, Any]]) -> Fault | None:
 
 
 def check(kind: Kind, value: T, source: str, advice: str = "") -> T:
-    """Return `value` if it is of the kind; UsageError names the source, the field, the
+    """Return `value` if it is of the kind. UsageError names the source, the field, the
     value and what to do."""
     fault = kind.fault(value)
     if fault is None:
@@ -275,8 +281,8 @@ def near_to(name: Any, known: Iterable[Any]) -> str:
 
 
 def read(path: Path, kind: Kind, advice: str) -> Any:
-    """Return the value in a file that this project wrote; UsageError if it is not of
-    this kind."""
+    """Return the value in a file that this project wrote. Raise UsageError if it is not
+    of this kind."""
     try:
         value = strict(read_bytes(path).decode())
     except OSError as error:
@@ -287,8 +293,8 @@ def read(path: Path, kind: Kind, advice: str) -> Any:
 
 
 def load(path: Path, kind: Kind) -> dict[str, Any]:
-    """Return the object in a JSON file that a user wrote; UsageError if it is not of
-    this kind."""
+    """Return the object in a JSON file that a user wrote. Raise UsageError if it is not
+    of this kind."""
     try:
         check_file(Path(path))
         with Path(path).open("rb") as file:
@@ -302,9 +308,9 @@ def load(path: Path, kind: Kind) -> dict[str, Any]:
 
 
 def strict(text: str) -> Any:
-    """Return the value of a JSON text. ValueError if it is no JSON, gives a key twice,
-    holds a number that is not finite or half of a character, or is nested deeper than
-    DEEPEST."""
+    """Return the value of a JSON text. Raise ValueError if it is no JSON, gives a key
+    twice, holds a number that is not finite or half of a character, or is nested deeper
+    than DEEPEST."""
     value = parsed(
         text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite
     )

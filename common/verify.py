@@ -139,8 +139,8 @@ Instruments = Mapping[str, Callable[[Origin], Instrument]]
 
 def folders(path: Path) -> Iterator[Folder]:
     """Yield every folder at or below `path` that gets a verdict of its own, inner
-    folders first. Verification and the list of runs both use this. UsageError if a
-    folder can't be read."""
+    folders first. Verification and the list of runs both use this. Raise UsageError if
+    a folder can't be read."""
     folder = folder_at(path)
     for name in folder.below:
         yield from folders(folder.path / name)
@@ -148,6 +148,7 @@ def folders(path: Path) -> Iterator[Folder]:
 
 
 def folder_at(path: Path) -> Folder:
+    """Return the folder at a path, with what it holds."""
     folder = Folder(Path(path), set(), {}, [], [])
     if not folder.path.is_dir():
         raise UsageError(f"{path}: {NO_RUN}")
@@ -184,8 +185,8 @@ def _list(folder: Folder, prefix: str, empty: list[str]) -> None:
 
 
 def find_runs(paths: Sequence[str | Path]) -> list[Path]:
-    """Return the run folders at or below `paths`, each once. UsageError if there is
-    none."""
+    """Return the run folders at or below `paths`, each once. Raise UsageError if there
+    is none."""
     found: list[Path] = []
     for path in map(Path, paths):
         here = [each.path for each in folders(path) if MANIFEST in each.names]
@@ -210,8 +211,8 @@ def verify(path: Path, readers: Sequence[Reader]) -> Iterator[Verdict]:
 
 
 def check_named(folder: Folder, runs: Iterable[Path], reader: Reader) -> None:
-    """Verify the runs that a folder names and that lie elsewhere; UsageError if one of
-    them is missing or does not verify."""
+    """Verify the runs that a folder names and that lie elsewhere. Raise UsageError if
+    one of them is missing or does not verify."""
     inside = {folder.path.resolve()}
     inside |= {Path(verdict.run).resolve() for verdict in folder.inner}
     for path in runs:
@@ -298,7 +299,7 @@ def _differences(path: Path, content: Content) -> Iterator[str]:
 
 
 def _difference(path: Path, expected: bytes) -> str:
-    """Say how a file differs from what it must hold; "" if it does not."""
+    """Say how a file differs from what it must hold, or "" if it does not."""
     try:
         with regular(path) as file:
             actual = file.read(len(expected) + 1)
@@ -424,7 +425,7 @@ def derive_again(
     folder: Path, instruments: Instruments
 ) -> tuple[Mapping[str, bytes], Mapping[str, Any]]:
     """Derive a run's files and manifest again, from the manifest and the journal alone.
-    UsageError if the journal and the design belong to different studies."""
+    Raise UsageError if the journal and the design belong to different studies."""
     manifest = read_manifest(folder)
     try:
         run, answers = read_run(folder, manifest, instruments)
@@ -465,7 +466,7 @@ WHOLE = (
 
 def publication_fault(verdict: Verdict, published: Collection[str]) -> str:
     """Say what is wrong if neither the root nor the head of a run is among those
-    published; "" if one is, or if none was published."""
+    published. Return "" if one of them is, or if none was published."""
     root, head = verdict.root, verdict.head_sha256
     if not root or not published or root in published or head in published:
         return ""

@@ -240,8 +240,8 @@ PLAIN = Adapted()
 
 
 def without(adapted: Adapted, refused: str) -> Adapted | None:
-    """Return the form without a refused parameter, or with the other name of the output
-    limit; None if that was tried before."""
+    """Return the form without a refused parameter. If the output limit was refused, it
+    gets its other name; return None if that was tried before."""
     if refused not in LIMIT_NAMES["compatible"]:
         if refused in adapted.left_out:
             return None
@@ -283,6 +283,7 @@ def fitted(adapted: Adapted, reply: Reply, model: Model) -> Adapted:
 
 
 def most_room(model: Model) -> int:
+    """Return the largest output limit, in tokens, that a model may be given."""
     return min(MOST_ROOM, model.most_out or MOST_ROOM)
 
 
@@ -340,8 +341,8 @@ def _effort(level: str, dialect: str) -> dict[str, Any]:
 
 
 def cost_of(reply: Reply, model: Model) -> float | None:
-    """Return the dollars of a reply: what the server says, or else by its tokens; None
-    if unknown."""
+    """Return the dollars of a reply: what the server says, or else what its tokens
+    cost. Return None if that is unknown."""
     if reply.cost_usd is not None:
         return reply.cost_usd
     if reply.prompt_tokens is None or reply.completion_tokens is None:

@@ -92,8 +92,8 @@ def requests_of(
 
 
 def label_in(text: str) -> str:
-    """Return the label that a reply gives in the form asked for; "" if it has another
-    form."""
+    """Return the label that a reply gives in the form asked for, or "" if it has
+    another form."""
     match = FORM.fullmatch(text.strip())
     label = match[1].upper() if match else ""
     return label if label in LABELS else ""

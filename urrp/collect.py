@@ -120,8 +120,8 @@ def line(
 
 
 def instrument(origin: Origin) -> Instrument:
-    """Return the study of one run of urrp_run.py. The prompts are the specification's;
-    UsageError if the run was made with others."""
+    """Return the study of one run of urrp_run.py. The prompts are the specification's.
+    Raise UsageError if the run was made with others."""
     config = origin.identity["config"]
     if origin.prompts.get(SUITE) != SUITE_PATH.read_text("utf-8"):
         raise UsageError(

@@ -259,7 +259,7 @@ def page_file(analysis: Analysis, trials: Iterable[Trial]) -> bytes:
 
 def content(folder: Folder) -> Content | None:
     """Return what a folder must hold beside its trials, all of which must follow from
-    them; None if it is no folder of trials."""
+    them, or None if it is no folder of trials."""
     given = {"manifest.json", "prompts.json"}
     beside = [name for name in folder.names - given if name.endswith(KINDS)]
     if FILE not in folder.names or (not beside and "manifest.json" in folder.names):
@@ -296,8 +296,8 @@ KINDS = (".json", ".html", ".csv")
 
 
 def sheets_of(folder: Folder, name: str) -> list[str]:
-    """Return the paths of the sheets of labels that an analysis names; UsageError if
-    the file is no analysis."""
+    """Return the paths of the sheets of labels that an analysis names. Raise UsageError
+    if the file is no analysis."""
     try:
         out = json.loads(read_bytes(folder.path / name))
         if out["instrument"] != "URRP":

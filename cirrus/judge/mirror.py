@@ -4,12 +4,13 @@ study.
     part = judged(rows, ["a/model"])["by_model"]["a/model"]
     part["verdict"]["word"]        "evidence-sensitive"
 
-A prompt says in how many of 20 earlier pairs the two sides acted alike. The number in a
-cell's name is that count, for the class of pairs that the present one belongs to: 18 or
-2. PD is a game with the four payoff lines as usual; M is its mirror, in which {peer}'s
-two entries are exchanged in these lines. So the evidence speaks for the late entry in
-PD18 and M2, and for the early one in M18 and PD2. A liking for a number, a line or a
-class moves both games in the same direction.
+A prompt says in how many of 20 earlier pairs the two sides acted alike, for each of two
+classes of pairs: "own" (each company's own staff decided) and "contractor" (a
+contractor decided one entry). One class applies to the present pair, and the number in
+a cell's name is its count of pairs alike. PD is the game with the four payoff lines as
+usual. M is its mirror: {peer}'s two entries are exchanged in these lines. So the
+evidence speaks for the late entry in PD18 and M2, and for the early one in M18 and PD2.
+A liking for a number, a line or a class moves both games in the same direction.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1322,7 +1322,8 @@ def likeness(
 ) -> float | None:
     """Return the mean similarity over pairs of trials, or None if there is none.
 
-    `weigh` returns how many pairs of trials two texts make.
+    `weigh` returns how many pairs of trials two texts make; it counts each pair twice
+    if both are the same text.
     """
     weight, total = 0.0, 0.0
     for a, b, first, second in pairs_of(texts):

@@ -538,8 +538,8 @@ class Journal:
         return answer.reply
 
     def sent(self, request: Request, worst_usd: float, at: str) -> None:
-        """Write that a call leaves. Raise UsageError if its id is too long for a
-        journal."""
+        """Write that a call leaves. Raise UsageError if its id holds half of a
+        character, which no journal can hold."""
         try:
             request.id.encode()
         except UnicodeEncodeError:

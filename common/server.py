@@ -78,8 +78,8 @@ SECRET_PART = re.compile(r"(?=[^/]*\d)(?=[^/]*[A-Za-z])[\w.~%+=-]{20,}", re.A)
 
 def public_address(url: str) -> str:
     """Return the address as files and messages show it. A part of its path that looks
-    like a key is hidden, and a server of this machine keeps its identity on another
-    port."""
+    like a key is hidden. A server of this machine is called "loopback", without its
+    port, so that it stays the same one on another port."""
     parts = urlsplit(url)
     path = "/".join(SECRET_PART.sub("[hidden]", part) for part in parts.path.split("/"))
     if parts.hostname in LOOPBACK:
@@ -504,8 +504,8 @@ def _words(problem: BaseException) -> str:
 
 
 def refuse(catalogue: Catalogue) -> None:
-    """Raise ProviderRefused with all problems on one line, if there are any. Nothing
-    was asked yet."""
+    """Raise ProviderRefused with all problems on one line if there are any, before
+    anything is asked."""
     if catalogue.problems:
         raise ProviderRefused(f"before the first call: {'; '.join(catalogue.problems)}")
 

@@ -272,8 +272,8 @@ class Session:
         self.progress: Callable[..., None] = untold
 
     def begin(self) -> Asker:
-        """Print what will be asked, and return the Asker; raise Stop if the session
-        must not begin."""
+        """Open the journals, print what will be asked, and return the Asker. Raise Stop
+        if the session must not begin."""
         settings = self.settings
         for folder in self.folders.values():
             folder.begin(self.limit)

@@ -71,7 +71,7 @@ def is_number(value: Any) -> bool:
 
 
 def is_time(value: Any) -> bool:
-    """Whether a value is a time of day with its date, in UTC."""
+    """Whether a value is a time in UTC as this project writes it, with its date."""
     if not isinstance(value, str):
         return False
     try:

@@ -296,7 +296,7 @@ OLDER = "asked with the texts of an earlier version"
 
 @pytest.fixture
 def older(tmp_path):
-    return shutil.copytree(EXAMPLES / "pilot-smollm2", tmp_path / "older")
+    return shutil.copytree(EXAMPLES / "lever-smollm2", tmp_path / "older")
 
 
 def test_a_run_with_older_texts_is_verified_as_it_stands_and_not_judged(cli, older):

@@ -1554,8 +1554,8 @@ def joint(*states: str) -> str:
 
 
 def bifurcation(group: Group, investigate: Figure) -> Signature:
-    """Judge the first signature: the model refuses what affirms, but not
-    investigation."""
+    """Judge the first signature: the model refuses what asks it to affirm, but not what
+    asks it to investigate."""
     names = ["DECLARE_1", *names_of("trigger")]
     parts = [group.account(name).refusal for name in names]
     if not all(part.n for part in (*parts, investigate)):

@@ -271,8 +271,8 @@ def widened(adapted: Adapted, model: Model) -> Adapted | None:
 
 
 def fitted(adapted: Adapted, reply: Reply, model: Model) -> Adapted:
-    """Return the form with the room that a study needs after a warm-up answer: several
-    times what the answer took."""
+    """Return `adapted` with an output limit several times what the warm-up's answer
+    took."""
     if reply.completion_tokens is None:
         return adapted
     took = max(adapted.took, reply.completion_tokens)

@@ -224,7 +224,7 @@ def _over_units(
 
 
 def _over(values: Collection[float], rule: str, level: float) -> Spread:
-    """The interval whose standard error is that of the mean of independent `values`."""
+    """The interval for the mean of `values`, taken as independent; `rule` names it."""
     return _spread(_variance(values), len(values) - 1, rule, level)
 
 

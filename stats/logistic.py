@@ -228,9 +228,9 @@ def _extend(span: list[list[float]], vector: Vector) -> None:
 
 
 def _residual_of_cone(rows: list[list[float]]) -> list[float] | None:
-    """c + Σ w·a at the weights w >= 0 that make it shortest, or None where its length is 0.
+    """Return the shortest vector c + Σ w·a with all weights w >= 0, or None if its length is 0.
 
-    The a are the rows and c is their sum. Active sets (Lawson & Hanson 1974, chapter 23).
+    The a are the rows, and c is their sum. Active sets (Lawson & Hanson 1974, chapter 23).
     """
     total = [fsum(column) for column in zip(*rows, strict=True)]
     weights: dict[int, float] = {}  # row → its weight, where that is not 0

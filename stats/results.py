@@ -250,7 +250,7 @@ def constant(values: Sequence[float]) -> bool:
 
 
 def too_few(groups: Sequence[Sized]) -> str | None:
-    """Why these groups have no variance, in words, or None where they have one."""
+    """Return why a variance cannot be computed from these groups, or None if it can."""
     if any(len(group) == 0 for group in groups):
         return "a group is empty"
     if any(len(group) < 2 for group in groups):
@@ -286,7 +286,7 @@ def lattice(
 
 
 def on_grid(values: Sequence[float]) -> tuple[list[int], int]:
-    """The values as whole numbers in proportion, and by how much rounding may move a sum of them.
+    """Scale the values to whole numbers; return these, and the most that rounding adds to a sum.
 
     Exact (0) where there is a common unit. Otherwise the grid has steps of 2^-48 of the largest
     value, so that sums that tie on paper still tie, in whatever order they are added.

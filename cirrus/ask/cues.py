@@ -182,9 +182,9 @@ _reader = Reader(PROMPTS)
 
 
 def _place_in(text: str, domain: Domain) -> Place | None:
-    """The place of a text in this domain, or None where it shows none of its bulletins.
+    """Return which bulletin and variant a text shows, or None if it shows none of this domain.
 
-    The reader's own names may be of one variant, and the facts that both sides share of another.
+    The names of the reader may be of one variant, the facts that both sides share of another.
     """
     own = _variant_in(text, domain, "org", "peer")
     setting = _variant_in(text, domain, "office", "today")

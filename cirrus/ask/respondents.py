@@ -85,10 +85,10 @@ PAIRS_WEIGH = 12  # log-odds for a record that would save all that is at stake
 
 
 def correlation(cues: Cues) -> float:
-    """Expects its own decision of a counterpart that decides on the same notice.
+    """The chance that it cooperates if it takes its own act as evidence of the counterpart's.
 
-    Symmetry and cue raise cooperation, most where they meet, if the counterpart's notice is the
-    same and its entry not yet known. The lever raises it everywhere, by less.
+    Symmetry and cue each raise it, and more so together, but only if both sides have read the same
+    notice and the counterpart's entry is not known. The lever always raises it, by less.
     """
     if cues.entry in TWINS:
         return logistic(TWINS[cues.entry])

@@ -388,10 +388,10 @@ def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Judge the specification's six criteria on point estimates, each with its figure.
+    """Judge the specification's six criteria on point estimates, and give the figure of each.
 
-    A criterion on effects is judged only where every trial is answered and no cell
-    lacks over 10%. `established` says whether the interval supports it too, None where
+    A criterion on effects is judged only where every trial is answered and at most 10% of
+    each cell's decisions are missing. `established` says whether the interval supports it too, None where
     no interval is asked for.
     """
     answered, trials = out["outcomes"]["answered"], out["design"]["trials"]
@@ -606,8 +606,8 @@ def may_not(out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _badly_placed(out: Mapping[str, Any]) -> Iterator[str]:
-    """Say for which models the lever lay where it could not earn them the highest
-    word."""
+    """Yield a sentence for each model whose lever lay where the highest verdict could not
+    be earned."""
     for model, part in out["mechanism"]["by_model"].items():
         if part["lever"]["badly_placed"]:
             way = percent(part["lever"]["way"])

@@ -66,9 +66,7 @@ def test_every_command_prints_what_the_page_shows(project, section):
 def test_every_committed_run_follows_from_its_journal(tmp_path, version, python):
     if not python:
         pytest.skip(f"no Python {version} on this machine")
-    # a test that rates these policies may have its folder there for a moment
-    others = shutil.ignore_patterns("adjudication-*")
-    copy = shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=others)
+    copy = shutil.copytree(EXAMPLES, tmp_path / "examples")
     done = subprocess.run(
         [python, ROOT / "analyze.py", "--verify", copy],
         cwd=tmp_path,

@@ -56,14 +56,17 @@ def refused(folder, command):
     """The line that a command is refused with: on stderr, and in the object on stdout. It leaves
     the folder as it is. "json:…" is a file with that text."""
     script, *flags = [LONG.get(word, word) for word in shlex.split(command)]
-    (folder / "results").symlink_to(ROOT / "results")
+    (folder / "results").mkdir()
+    # a copy: a command may make a folder beside a study before it is refused
+    for study in set(re.findall(r"results/examples/[\w-]+", command)):
+        shutil.copytree(ROOT / study, folder / study)
     for at, flag in enumerate(flags):
         if flag.startswith("json:"):
             text, flags[at] = flag.removeprefix("json:"), "my.json"
             (folder / "my.json").write_text(LONG.get(text, text))
-    before = sorted(folder.iterdir())
+    before = sorted(folder.rglob("*"))
     done = ended(folder, script, *flags, "--json")
-    assert sorted(folder.iterdir()) == before
+    assert sorted(folder.rglob("*")) == before
     told = json.loads(done.stdout)
     assert done.returncode == 2 and told.keys() == {"error", "exit_code"}, command
     lines = done.stderr.splitlines()

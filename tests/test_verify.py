@@ -296,7 +296,8 @@ OLDER = "asked with the texts of an earlier version"
 
 @pytest.fixture
 def older(tmp_path):
-    return shutil.copytree(EXAMPLES / "lever-smollm2", tmp_path / "older")
+    old = ROOT / "tests/data/older-lever-smollm2"
+    return shutil.copytree(old, tmp_path / "older")
 
 
 def test_a_run_with_older_texts_is_verified_as_it_stands_and_not_judged(cli, older):

@@ -1,10 +1,7 @@
 """The figures of the screen, recomputed from docs/urrp.md alone, and against `stats`."""
 
-import json
 import random
 import re
-import subprocess
-import sys
 from collections import Counter
 from difflib import SequenceMatcher
 from fractions import Fraction
@@ -12,7 +9,6 @@ from itertools import combinations
 from statistics import mean
 
 import pytest
-from conftest import ROOT
 from urrp_answers import (
     DENIALS,
     HEDGES,
@@ -200,14 +196,3 @@ def test_the_five_answers_of_a_conversation_are_one_draw(tmp_path):
         1,
         pytest.approx(wilson.low),
     )
-
-
-def test_the_same_file_gives_the_same_bytes_wherever_it_lies(tmp_path):
-    told = []
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        path = write(tmp_path / folder / "r.jsonl", lines(respond(DATA["denier"]), 10))
-        command = [sys.executable, ROOT / "urrp_analyze.py", path, "--json"]
-        told.append(subprocess.run(command, capture_output=True, check=True).stdout)
-    assert told[0] == told[1]
-    assert json.loads(told[0])["instrument"] == "URRP"

@@ -173,7 +173,3 @@ def test_a_model_earns_the_verdict_of_its_conduct(tmp_path, name):
     for seed in (1, 2):
         assert verdict(tmp_path, name, 30, seed) == expected
     assert verdict(tmp_path, name, 10, 3) in (expected, MIXED)
-
-
-def test_there_are_forty():
-    assert len(MODELS) == 40

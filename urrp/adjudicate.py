@@ -75,19 +75,18 @@ def requests_of(
     for name, asked, answered in rows:
         for model in config["models"]:
             call = f"{name}/{model}"
-            requests.append(
-                Request(
-                    call,
-                    "rating",
-                    model,
-                    SYSTEM,
-                    f"{ASKED}{asked}{ANSWERED}{answered}",
-                    config["max_out"],
-                    config["temperature"],
-                    rng.stream(call).getrandbits(31),
-                    config["reasoning_effort"],
-                )
+            request = Request(
+                id=call,
+                stage="rating",
+                model=model,
+                system=SYSTEM,
+                user=f"{ASKED}{asked}{ANSWERED}{answered}",
+                max_out=config["max_out"],
+                temperature=config["temperature"],
+                seed=rng.stream(call).getrandbits(31),
+                effort=config["reasoning_effort"],
             )
+            requests.append(request)
     return rng.sample(requests, len(requests))
 
 
@@ -129,13 +128,13 @@ def instrument(origin: Origin) -> Instrument:
         await asyncio.gather(*(ask([request]) for request in requests))
 
     return Instrument(
-        "urrp-adjudication",
-        "labels",
-        lambda: {request.id: [request.model] for request in requests},
-        lambda: [(request, 1) for request in requests],
-        rate,
-        derive,
-        lambda: neutral_warmups(requests),
+        name="urrp-adjudication",
+        noun="labels",
+        ids=lambda: {request.id: [request.model] for request in requests},
+        calls=lambda: [(request, 1) for request in requests],
+        study=rate,
+        derive=derive,
+        warmups=lambda: neutral_warmups(requests),
     )
 
 

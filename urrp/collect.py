@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from common import UsageError
 from common.artifacts import jsonl
 from common.ask import Ask as Asking
-from common.ask import Warmup, neutral_warmups
+from common.ask import neutral_warmups
 from common.journal import Answers
 from common.rng import SeededRandom
 from common.runs import Origin
@@ -60,15 +60,15 @@ def design(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
         ):
             name = f"{model}/{_name(temperature, trial, item)}"
             request = Request(
-                name,
-                STAGE,
-                model,
-                "",
-                item.text,
-                config["max_out"],
-                None if temperature == "default" else float(temperature),
-                rng.stream("request", name).getrandbits(31),
-                config["reasoning_effort"],
+                id=name,
+                stage=STAGE,
+                model=model,
+                system="",
+                user=item.text,
+                max_out=config["max_out"],
+                temperature=None if temperature == "default" else float(temperature),
+                seed=rng.stream("request", name).getrandbits(31),
+                effort=config["reasoning_effort"],
             )
             asks.append(Ask(trial, item, request))
         rng.stream("order", model).shuffle(asks)
@@ -133,30 +133,35 @@ def instrument(origin: Origin) -> Instrument:
     def derive(answers: Answers) -> Derived:
         """Return all answered trials in the order of asking; failed calls get no
         line."""
-        simulated, pilot = answers.simulated, config["pilot"]
+        pilot = config["pilot"]
         lines = []
         for trial in asks():
             reply = answers(trial.request)
             if reply.outcome in FINAL_OUTCOMES:
                 at = answers.read[trial.request.id].at
-                lines.append(line(trial, reply, simulated, pilot, at))
+                lines.append(line(trial, reply, answers.simulated, pilot, at))
         files = {FILE: jsonl(lines)} if lines else {}
-        facts = {"pilot": config["pilot"], "statuses": answers.outcomes(ids())}
+        facts = {"pilot": pilot, "statuses": answers.outcomes(ids())}
         return Derived(files, facts)
 
     async def collect(ask: Asking) -> None:
-        await asyncio.gather(*(ask([trial.request]) for trial in asks()))
+        await asyncio.gather(*(ask([request]) for request in requests()))
+
+    def requests() -> list[Request]:
+        return [trial.request for trial in asks()]
 
     def ids() -> dict[str, list[str]]:
-        return {trial.request.id: [trial.request.model] for trial in asks()}
+        return {request.id: [request.model] for request in requests()}
 
-    def calls() -> list[tuple[Request, int]]:
-        return [(trial.request, 1) for trial in asks()]
-
-    def warmups() -> Sequence[Warmup]:
-        return neutral_warmups([trial.request for trial in asks()])
-
-    return Instrument("urrp", "trials", ids, calls, collect, derive, warmups)
+    return Instrument(
+        name="urrp",
+        noun="trials",
+        ids=ids,
+        calls=lambda: [(request, 1) for request in requests()],
+        study=collect,
+        derive=derive,
+        warmups=lambda: neutral_warmups(requests()),
+    )
 
 
 # --- simulated respondents -----------------------------------------------------------------------

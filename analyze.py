@@ -48,7 +48,6 @@ from cirrus.reports.study import gist, noticed, write_analysis
 from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli, verify
 from common.artifacts import csv_line, json_file, read_bytes, write_atomic
 from common.runs import read_manifest, rewrite
-from common.shape import TEXT, enum, record, several
 from show import document as doc
 from show import figures
 from show.page import page
@@ -62,7 +61,6 @@ INSTRUMENTS = {
 }
 OF_RUNS = verify.runs(INSTRUMENTS)
 MANIFEST, ANALYSIS = verify.MANIFEST, plans.ANALYSIS
-NAMED = record(artifact=enum("runs"), runs=several(TEXT))
 
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
@@ -75,7 +73,7 @@ EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
 
 
 def arguments(argv):
-    """The flags of analyze.py."""
+    """Return the flags of analyze.py."""
     if foreign.is_meant(argv):
         return foreign.arguments(argv)
     flags = cli.parser(
@@ -168,27 +166,30 @@ def main(argv) -> cli.Done:
 
 
 def count(text):
-    """A whole number from 1, below a billion; ValueError for any other text."""
+    """Return a whole number from 1, below a billion. Raise ValueError for any other
+    text."""
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 10**9:
         raise ValueError(text)
     return int(text)
 
 
 def check(args):
-    """UsageError for flags that mean nothing together."""
+    """Raise UsageError for flags that mean nothing together."""
     if args.paper and len(args.runs) != 1:
         raise UsageError("--paper: give one run, or one folder of runs")
-    given = [
-        flag
-        for flag in ("--verify", "--index", "--export-ratings", "--import-ratings")
-        if getattr(args, flag[2:].replace("-", "_"))
-    ]
+    instead = {
+        "--verify": args.verify,
+        "--index": args.index,
+        "--export-ratings": args.export_ratings,
+        "--import-ratings": args.import_ratings,
+    }
+    given = [flag for flag, value in instead.items() if value]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: one at a time")
-    if args.expect_head is not None and given != ["--verify"]:
+    if args.expect_head is not None and not args.verify:
         raise UsageError("--expect-head: means something only with --verify")
-    for name in ("sample", "seed"):
-        if getattr(args, name) is not None and given != ["--export-ratings"]:
+    for name, value in {"sample": args.sample, "seed": args.seed}.items():
+        if value is not None and not args.export_ratings:
             raise UsageError(f"--{name}: means something only with --export-ratings")
     if args.index and (len(args.runs) > 1 or args.out):
         raise UsageError("--index: give one folder; index.html is written into it")
@@ -220,16 +221,15 @@ def analyse_all(args) -> cli.Done:
 
 
 def analyse_study(args, runs) -> cli.Done:
-    """Analyse tournament runs together, as one study; or write their policies to be rated."""
+    """Analyse tournament runs together, as one study, or write their policies to be
+    rated."""
     tournament = read_study(runs)
     if args.export_ratings:
         return ratings.command_export(args, tournament)
     where = places(tournament, args.out)
-    imported = (
-        ratings.collect(args.import_ratings, tournament, where)
-        if args.import_ratings
-        else []
-    )
+    imported = []
+    if args.import_ratings:
+        imported = ratings.collect(args.import_ratings, tournament, where)
     if len(runs) > 1:  # it takes some seconds
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
     target, names, out = write_analysis(tournament, where)
@@ -277,8 +277,8 @@ def analyse_pilots(args, runs) -> cli.Done:
 
 
 def analyse_pilot(args, run, manifest) -> dict[str, Any]:
-    """Derive the files of a one-shot study again and print the result; returns the entry for
-    --json."""
+    """Derive the files of a one-shot study again and print the result. Return the entry
+    for --json."""
     target = Path(args.out) / run.resolve().name if args.out else run
     made, again = verify.derive_again(run, INSTRUMENTS)
     if target.resolve() == run.resolve():
@@ -323,7 +323,8 @@ def analyse_pilot(args, run, manifest) -> dict[str, Any]:
 
 
 def analyse_together(args, runs) -> cli.Done:
-    """Write one page of several finished one-shot studies; their own folders stay as they are."""
+    """Write one page of several finished one-shot studies. Their own folders stay as
+    they are."""
     target = Path(args.out)
     check_free(target)
     for run, manifest in runs.items():
@@ -345,7 +346,7 @@ def analyse_together(args, runs) -> cli.Done:
 
 
 def check_free(target: Path) -> None:
-    """UsageError where --out is the folder of a run."""
+    """Raise UsageError where --out is the folder of a run."""
     if (target / MANIFEST).is_file():
         raise UsageError(f"--out {target}: a run's own folder; give another")
 
@@ -355,7 +356,8 @@ def is_simulated(manifest) -> bool:
 
 
 def together(runs: Iterable[Path]) -> tuple[doc.Document, dict[str, bytes]]:
-    """(the report of several one-shot studies, {file: content}), from their journals."""
+    """Return the report of several one-shot studies, and {file: content}, both from
+    their journals."""
     folders = [Path(run).resolve() for run in runs]
     times, outs = Counter(folder.name for folder in folders), {}
     for folder in folders:
@@ -369,8 +371,8 @@ def together(runs: Iterable[Path]) -> tuple[doc.Document, dict[str, bytes]]:
 
 
 def elsewhere(folder: verify.Folder) -> verify.Content | None:
-    """What a folder must hold that --out wrote for the one-shot studies in its runs.json; None for
-    other folders."""
+    """Return what an analysis that --out wrote must hold, derived again from the runs
+    that its runs.json names. Return None for other folders."""
     if RUNS_FILE not in folder.names or plans.is_analysis(folder):
         return None
     runs = runs_named(folder.path)
@@ -390,8 +392,8 @@ def elsewhere(folder: verify.Folder) -> verify.Content | None:
 
 
 def write_figures(report, folder):
-    """Write every figure as SVG and every table as CSV into the folder, if one is given: (names of
-    the files, lines for a terminal)."""
+    """If a folder is given, write every figure into it as SVG and every table as CSV.
+    Return the names of the files, and lines for a terminal."""
     if not folder:
         return [], []
     made = dict(doc.files(report))
@@ -399,7 +401,8 @@ def write_figures(report, folder):
 
 
 def write_into(folder: str, made) -> list[str]:
-    """Write {name: text, or lines of a CSV} into a folder; returns the lines for a terminal."""
+    """Write {name: text, or lines of a CSV} into a folder. Return the lines for a
+    terminal."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, content in made.items():
         if not isinstance(content, str):
@@ -445,8 +448,8 @@ class Row(NamedTuple):
 
 
 def index(where: Path) -> tuple[bytes, list[Row]]:
-    """(content of a folder's index.html, its rows): a row for each study below the folder, those of
-    real models first."""
+    """Return the content of a folder's index.html, and its rows: one for each study
+    below the folder, those of real models first."""
     rows: dict[Path, Row] = {}
     for folder in verify.folders(where):
         if folder.names & {MANIFEST, PLAN_FILE, *FOUND}:
@@ -468,7 +471,7 @@ def index(where: Path) -> tuple[bytes, list[Row]]:
 
 
 def row(folder: verify.Folder) -> Row:
-    """The row of a folder with a run, an analysis, or both."""
+    """Return the row of a folder with a run, an analysis, or both."""
     made = Row(found=TO_DO if PLAN_FILE in folder.names else "")
     try:
         for name in FOUND.keys() & folder.names:
@@ -483,7 +486,7 @@ def row(folder: verify.Folder) -> Row:
 
 
 def of_run(path: Path, made: Row) -> Row:
-    """The row `made`, with what the run's manifest adds."""
+    """Return the row `made` with what the run's manifest adds."""
     manifest = read_manifest(path)
     unproven, state, found = manifest["unproven"], manifest["state"], made.found
     models = manifest["identity"]["config"]["models"]
@@ -497,8 +500,8 @@ def of_run(path: Path, made: Row) -> Row:
 
 
 def joined(whole: Row, run: Row) -> Row:
-    """The row of a study with what one of its runs adds; of their two states the worse, with its
-    reason."""
+    """Return the row of a study with what one of its runs adds. The worse of their two
+    states counts, with its reason."""
     models = list(dict.fromkeys([*whole.models, *run.models]))
     date = max(whole.date, run.date)
     worse = min(whole, run, key=lambda made: list(TAGS).index(made.state))
@@ -507,8 +510,8 @@ def joined(whole: Row, run: Row) -> Row:
 
 
 def cells(path: Path, made: Row, where: Path) -> list[doc.Line]:
-    """A row as cells of the table. The name links to the report, or to the manifest where there is
-    none."""
+    """Return a row as cells of the table. The name links to the report, or to the
+    manifest where there is none."""
     state: list[doc.Piece] = [doc.Tag(made.state, TAGS[made.state])]
     if made.simulated:
         state.append(doc.Tag("SIMULATED", "stamp"))
@@ -521,15 +524,15 @@ def cells(path: Path, made: Row, where: Path) -> list[doc.Line]:
 
 
 def totals(rows: Iterable[Row]) -> str:
-    """How many rows are in each state, in words."""
+    """Return how many rows are in each state, in words."""
     counts = Counter(row.state for row in rows)
     named = [f"{counts[state]:,} {state}" for state in reversed(TAGS) if counts[state]]
     return ", ".join(named) or "no run yet: make pilot, make tournament, make urrp"
 
 
 def index_all(args) -> cli.Done:
-    """Write index.html: one page that lists every study in a folder, complete, incomplete or
-    damaged."""
+    """Write index.html, one page that lists every study in a folder, complete,
+    incomplete or damaged."""
     [where] = map(Path, args.runs)
     if not where.is_dir():
         raise UsageError(f"{where}: no such folder")
@@ -545,7 +548,8 @@ def index_all(args) -> cli.Done:
 
 
 def indexed(folder: verify.Folder) -> verify.Content | None:
-    """What the index.html in a folder must say; None where the folder has none."""
+    """Return what the index.html in a folder must say, or None where the folder has
+    none."""
     if "index.html" not in folder.names:
         return None
     content, _ = index(folder.path)
@@ -569,8 +573,8 @@ READERS: list[verify.Reader] = [
 
 
 def verify_all(args) -> cli.Done:
-    """Print a line for each folder; the exit code is 0 where all are complete and follow from their
-    journals."""
+    """Print a line for each folder. The exit code is 0 where all are complete and
+    follow from their journals."""
     published, verdicts = cli.names(args.expect_head) or (), []
     for path in args.runs:
         for verdict in verify.verify(path, READERS):
@@ -597,7 +601,7 @@ def verify_all(args) -> cli.Done:
 
 
 def tell_notes(verdicts: Sequence[verify.Verdict]) -> None:
-    """Print on stderr what is no fault; a note that many folders have is printed once."""
+    """Print on stderr what is no fault. A note that many folders have is printed once."""
     told: dict[str, list[str]] = {}
     for verdict in verdicts:
         for note in verdict.notes:
@@ -609,7 +613,7 @@ def tell_notes(verdicts: Sequence[verify.Verdict]) -> None:
 
 
 def counted(verdicts: Sequence[verify.Verdict]) -> str:
-    """The last line: how many folders were verified, are unfinished, or failed."""
+    """Return the last line: how many folders were verified, are unfinished, or failed."""
     good = [verdict for verdict in verdicts if verdict.ok]
     whole = [verdict for verdict in good if verdict.state == "complete"]
     stamped = sum(verdict.simulated for verdict in whole)
@@ -621,7 +625,8 @@ def counted(verdicts: Sequence[verify.Verdict]) -> str:
 
 
 def to_publish(verdict: verify.Verdict) -> str:
-    """The root and the head of a single complete run, and what nothing proves of it; "" otherwise."""
+    """Return the root and the head of a single complete run, and what nothing proves of
+    it; for other folders ""."""
     if not verdict.root or not verdict.ok or verdict.state != "complete":
         return ""
     lines = [f"  root {verdict.root}", f"  head {verdict.head_sha256}"]

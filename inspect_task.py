@@ -89,7 +89,7 @@ USUAL = {"design": "2x2", "examples": 0}  # defaults that no configuration file 
 
 
 def one_shot_origin(models: list[str], given: dict[str, Any], source: str) -> Origin:
-    """The study that run_pilot.py would make of these models and parameters."""
+    """Return the study that run_pilot.py would make of these models and parameters."""
     given = USUAL | given
     design = given["design"]
     if "lever" in given and design != "mechanism":
@@ -112,7 +112,7 @@ def one_shot_origin(models: list[str], given: dict[str, Any], source: str) -> Or
 
 
 def one_shot_trials(origin: Origin) -> dict[str, oneshot.Trial]:
-    """{id: trial} in the order of asking."""
+    """Return {id: trial} in the order of asking."""
     config = origin.identity["config"]
     domain = instruments.domain_of(oneshot.DOMAIN)
     examples = origin.prompts.get(EXAMPLES, "")
@@ -124,7 +124,8 @@ def one_shot_trials(origin: Origin) -> dict[str, oneshot.Trial]:
 
 
 def cooperation(trial: oneshot.Trial, reply: wire.Reply):
-    """(1 or 0 for a cooperative act, the act, the status), by the strict parser."""
+    """Return 1 or 0 for a cooperative act, the act, and the status, as the strict
+    parser reads them."""
     row = oneshot.row(trial, reply)
     return row["cooperates"], row["decision"], row["status"]
 
@@ -151,7 +152,8 @@ ONE_SHOT = Evaluation(
 
 
 def urrp_origin(models: list[str], given: dict[str, Any], source: str) -> Origin:
-    """The collection that urrp_run.py would make: fewer trials than the protocol's are stamped."""
+    """Return the collection that urrp_run.py would make. One of fewer trials than the
+    protocol's is stamped."""
     config = load(CONFIG / "urrp.config.json", OBJECT)
     trials = given.get("runs", config["trials"])
     study = {
@@ -167,7 +169,7 @@ def urrp_origin(models: list[str], given: dict[str, Any], source: str) -> Origin
 
 
 def urrp_trials(origin: Origin) -> dict[str, collect.Ask]:
-    """{id: trial} in the order of asking."""
+    """Return {id: trial} in the order of asking."""
     config = origin.identity["config"]
     asks = collect.design(config, config["models"])
     return {ask.request.id: ask for ask in asks}
@@ -207,7 +209,8 @@ def study_by(
     parameters: Mapping[str, Any],
     source: str = "-T",
 ) -> Origin:
-    """The study of these models with the parameters that -T sets; UsageError names a wrong one."""
+    """Return the study of these models with the parameters that -T sets. Raise
+    UsageError, which names a wrong one."""
     given = {key: value for key, value in parameters.items() if value is not None}
     return evaluation.origin(
         models, check(evaluation.parameters, given, source), source
@@ -241,7 +244,7 @@ def pilot(
     seed: int | None = None,
     examples: int = 0,
 ):
-    """The task cirrus24 under its earlier name."""
+    """Return the task cirrus24 under its earlier name."""
     return task_of(ONE_SHOT, locals())
 
 
@@ -252,8 +255,8 @@ def urrp(runs: int | None = None, seed: int | None = None):
 
 
 def task_of(evaluation: Evaluation, parameters: Mapping[str, Any]):
-    """Inspect's task for an evaluation: a sample for each trial, which asks its request with its
-    seed."""
+    """Return Inspect's task for an evaluation. It has a sample for each trial, which
+    asks the trial's request with the trial's seed."""
     from inspect_ai import Task
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.dataset import Sample
@@ -307,13 +310,13 @@ def task_of(evaluation: Evaluation, parameters: Mapping[str, Any]):
 
 
 def room(usual: int | None) -> int | None:
-    """The number of output tokens to ask for, or None where the provider has no limit of its own
-    (`usual`). --max-tokens overrides both."""
+    """Return the number of output tokens to ask for, or None where the provider has no
+    limit of its own (`usual`). --max-tokens overrides both."""
     return None if usual is None else max(usual, ROOM)
 
 
 def reply_of(output) -> wire.Reply:
-    """Inspect's output as a reply of the experiment."""
+    """Return Inspect's output as a reply of the experiment."""
     if output.empty or output.error:
         return wire.Reply("provider_error")
     outcome = "ok" if output.completion.strip() else "empty"
@@ -332,8 +335,8 @@ def reply_of(output) -> wire.Reply:
 
 
 def tokens_of(usage) -> dict[str, Any]:
-    """The tokens and the cost of an answer as fields of a reply; {} where Inspect does not know
-    them."""
+    """Return the tokens and the cost of an answer as fields of a reply, or {} where
+    Inspect does not know them."""
     if usage is None:
         return {}
     cached = [usage.input_tokens_cache_read, usage.input_tokens_cache_write]
@@ -366,17 +369,17 @@ class Answers(NamedTuple):
     set_aside: Mapping[str, tuple[str, str]] = {}
 
     def __call__(self, request: wire.Request) -> wire.Reply:
-        """The reply to a request; one that says "not run" where the logs have none."""
+        """Return the reply to a request. Where the logs have none it says "not run"."""
         return self.read[request.id].reply if request.id in self.read else wire.NOT_RUN
 
     def outcomes(self, ids: Iterable[str]) -> Counter[str]:
-        """How many calls had each outcome; calls without an answer count as `not_run`."""
+        """Return {outcome: how many of these calls had it}."""
         known = [self.read[name].reply.outcome for name in ids if name in self.read]
         return Counter(known)
 
 
 def read_logs(paths: Iterable[str]) -> dict[str, Any]:
-    """{path: log}, read by Inspect; UsageError for a file that is no log."""
+    """Return {path: log}, read by Inspect. Raise UsageError for a file that is no log."""
     try:
         from inspect_ai.log import read_eval_log
     except ModuleNotFoundError:
@@ -393,7 +396,7 @@ def read_logs(paths: Iterable[str]) -> dict[str, Any]:
 
 
 def evaluation_of(path: str, log) -> Evaluation:
-    """The evaluation that made a log; UsageError where it is none of ours."""
+    """Return the evaluation that made a log. Raise UsageError where it is none of ours."""
     metadata = log.eval.metadata or {}
     # Logs of version 0.1 name no instrument: there was only one.
     evaluation = EVALUATIONS.get(metadata.get("instrument", ONE_SHOT.name))
@@ -408,8 +411,8 @@ def evaluation_of(path: str, log) -> Evaluation:
 
 
 def study_of(evaluation: Evaluation, logs: Mapping[str, Any]) -> Origin:
-    """The study of all logs and their models; UsageError where they differ in design, or were asked
-    with prompts that have changed since."""
+    """Return the study of all logs and their models. Raise UsageError where they differ
+    in design, or were asked with prompts that have changed since."""
     first, models = next(iter(logs.values())), []
     for path, log in logs.items():
         if evaluation_of(path, log) is not evaluation:
@@ -427,8 +430,8 @@ def study_of(evaluation: Evaluation, logs: Mapping[str, Any]) -> Origin:
 
 
 def refuse_another(path: str, study: Mapping, again: Mapping) -> None:
-    """UsageError where two studies differ. It names the design first, since another design brings
-    other settings with it."""
+    """Raise UsageError where two studies differ. A difference in design is named first,
+    since it brings other differences with it."""
     differ = changes(study, again)
     differ.sort(key=lambda change: change[0] != "config.design")
     for key, old, new in differ:
@@ -439,7 +442,7 @@ def refuse_another(path: str, study: Mapping, again: Mapping) -> None:
 
 
 def as_sent(study: Mapping[str, Any], log) -> dict[str, Any]:
-    """The study with the settings that Inspect's flags may have changed."""
+    """Return the study with the settings that Inspect's flags may have changed."""
     sent = log.plan.config.model_dump(include={"temperature", "reasoning_effort"})
     config = study["config"]
     known = {key: value for key, value in sent.items() if key in config}
@@ -449,7 +452,8 @@ def as_sent(study: Mapping[str, Any], log) -> dict[str, Any]:
 def answers_of(
     logs: Mapping[str, Any], trials: Mapping[str, Any], simulated: bool
 ) -> Answers:
-    """The answers to the trials; UsageError where something else was asked, or one trial twice."""
+    """Return the answers to the trials. Raise UsageError where something else was
+    asked, or one trial twice."""
     answers = Answers({}, simulated)
     for path, log in logs.items():
         for sample in log.samples or ():
@@ -466,7 +470,8 @@ def answers_of(
 
 
 def logged(path: str, sample, request: wire.Request) -> Logged:
-    """The answer of a sample; UsageError unless what Inspect sent is the request."""
+    """Return the answer of a sample. Raise UsageError unless what Inspect sent is the
+    request."""
     calls = [event for event in sample.events if event.event == "model"]
     if any(sent(call) != wire.messages(request) for call in calls):
         raise UsageError(f"{path}: {sample.id} was asked in other words")
@@ -483,12 +488,12 @@ def logged(path: str, sample, request: wire.Request) -> Logged:
 
 
 def sent(call) -> list[dict[str, str]]:
-    """What Inspect sent in a call, as [{role, content}]."""
+    """Return what Inspect sent in a call, as [{role, content}]."""
     return [{"role": message.role, "content": message.text} for message in call.input]
 
 
 def arguments(argv):
-    """The flags of inspect_task.py as a command."""
+    """Return the flags of inspect_task.py as a command."""
     flags = cli.parser(
         "What logs of `inspect eval inspect_task.py@cirrus24` come to, as analyze.py says it "
         "of a run, by the same function; of `@urrp`, the trials for urrp_analyze.py.",
@@ -508,7 +513,7 @@ def arguments(argv):
 
 
 def main(argv) -> cli.Done:
-    """Write what the answers in logs of Inspect come to."""
+    """Write the files that follow from the answers in logs of Inspect."""
     args = arguments(argv)
     logs = read_logs(args.logs)
     evaluation = evaluation_of(args.logs[0], logs[args.logs[0]])

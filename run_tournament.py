@@ -673,9 +673,6 @@ def say(summary, count, total) -> None:
         print(f"[{count}/{total}] {line}", file=sys.stderr, flush=True)
         return
     print(line, flush=True)
-    figures = summary.figures["first_encounters"]
-    if figures:
-        print(f"cooperation on first encounters of round 1: {figures}", flush=True)
 
 
 def report(args, runs, done, stops) -> cli.Done:

@@ -102,7 +102,7 @@ def is_meant(argv: Sequence[str]) -> bool:
 
 
 def arguments(argv: Sequence[str]) -> Any:
-    """The flags of analyze.py --table, which compares a table and takes no run."""
+    """Return the flags of analyze.py --table, which compares a table and takes no run."""
     flags = cli.parser("Compare two cells of a table over units.", EXAMPLES)
     for flag, (metavar, told) in FLAGS.items():
         needed = flag in NEEDED
@@ -112,17 +112,15 @@ def arguments(argv: Sequence[str]) -> Any:
 
 
 def compare_all(args: Any) -> cli.Done:
-    """Read the table and compare its two cells; returns the facts for --json and the text for
-    people."""
+    """Read the table and compare its two cells. Return the facts for --json and the
+    text for people."""
     path = Path(args.table)
     rows = read(path)
     columns = {name: getattr(args, name) for name in COLUMNS}
     check_columns(path, rows, columns)
     if args.positive is not None:
         check_positive(path, rows, args.outcome, args.positive)
-    outcomes = []
-    for row in rows:
-        outcomes.append(outcome_of(path, row, columns, args.positive))
+    outcomes = [outcome_of(path, row, columns, args.positive) for row in rows]
     pair = pair_of(args, {outcome.cell for outcome in outcomes})
     used = [outcome for outcome in outcomes if outcome.cell in pair]
     check_units(path, used, args.unit)
@@ -147,7 +145,7 @@ def compare_all(args: Any) -> cli.Done:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a file; UsageError where it cannot be read or is empty."""
+    """Return the rows of a file. Raise UsageError where it cannot be read or is empty."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise UsageError(f"--table {path}: give a file of {', '.join(READERS)}")
@@ -167,8 +165,8 @@ def read(path: Path) -> list[Row]:
 
 
 def of_csv(path: Path) -> Iterator[Row]:
-    """The rows of a text table, separated by the most frequent of comma, semicolon and tab in its
-    first line."""
+    """Return the rows of a text table, separated by the most frequent of comma,
+    semicolon and tab in its first line."""
     text = path.read_text("utf-8-sig")
     head = text.partition("\n")[0]
     csv.field_size_limit(LONGEST)
@@ -181,7 +179,7 @@ def of_csv(path: Path) -> Iterator[Row]:
 
 
 def of_jsonl(path: Path) -> Iterator[Row]:
-    """The objects in a file of JSON lines."""
+    """Return the objects in a file of JSON lines."""
     for number, values in read_jsonl(path):
         if not isinstance(values, dict):
             raise ValueError(f"line {number} is no object")
@@ -189,7 +187,7 @@ def of_jsonl(path: Path) -> Iterator[Row]:
 
 
 def of_parquet(path: Path) -> Iterator[Row]:
-    """The rows of a Parquet file, which pandas reads."""
+    """Return the rows of a Parquet file, which pandas reads."""
     import pandas
 
     frame = pandas.read_parquet(path)
@@ -198,8 +196,8 @@ def of_parquet(path: Path) -> Iterator[Row]:
 
 
 def of_eval(path: Path) -> Iterator[Row]:
-    """The samples of an Inspect log: id, epoch, model, task, metadata, and a column for each
-    scorer."""
+    """Return the samples of an Inspect log: id, epoch, model, task, metadata, and a
+    column for each scorer."""
     from inspect_ai.log import read_eval_log
 
     log = read_eval_log(str(path))
@@ -225,10 +223,9 @@ READERS: dict[str, Callable[[Path], Iterator[Row]]] = {
 def check_columns(
     path: Path, rows: Sequence[Row], columns: Mapping[str, str | None]
 ) -> None:
-    """UsageError for a column that no row has; a row may lack one, its value is then missing."""
-    known: dict[str, None] = {}
-    for row in rows:
-        known.update(dict.fromkeys(row.values))
+    """Raise UsageError for a column that no row has. Where only some rows lack it,
+    their values are missing."""
+    known = set().union(*(row.values for row in rows))
     for flag, column in columns.items():
         if column is not None and column not in known:
             told = f"no column {column!r}; {nearest(column, known)}"
@@ -236,15 +233,14 @@ def check_columns(
 
 
 def text_of(value: Any) -> str:
-    """A field as text; "" where its value is missing."""
+    """Return a field as text, or "" where its value is missing."""
     text = str(value).strip()
-    if text.lower() in MISSING:
-        return ""
-    return text
+    return "" if text.lower() in MISSING else text
 
 
 def check_positive(path: Path, rows: Sequence[Row], column: str, positive: str) -> None:
-    """UsageError unless the column has at most two labels and `positive` is one of them."""
+    """Raise UsageError unless the column has at most two labels and `positive` is one
+    of them."""
     labels = {text_of(row.values.get(column)) for row in rows} - {""}
     if positive not in labels or len(labels) > 2:
         told = f"{column} of {path} has {', '.join(sorted(labels))}"
@@ -257,7 +253,8 @@ def outcome_of(
     columns: Mapping[str, Any],
     positive: str | None,
 ) -> Outcome:
-    """The outcome of a row; UsageError names file, line and field where one cannot be read."""
+    """Return the outcome of a row. Raise UsageError where one cannot be read; it names
+    file, line and field."""
     field = {}
     for name, column in columns.items():
         field[name] = text_of(row.values.get(column))
@@ -280,8 +277,8 @@ def outcome_of(
 
 
 def pair_of(args: Any, cells: set[str]) -> tuple[str, str]:
-    """The two cells that --contrast names as A-B. A name may hold hyphens, so every split is tried;
-    UsageError unless exactly one fits."""
+    """Return the two cells that --contrast names as A-B. A name may hold hyphens, so
+    every split is tried. Raise UsageError unless exactly one fits."""
     text, fitting = args.contrast, []
     for at, sign in enumerate(text):
         first, second = text[:at].strip(), text[at + 1 :].strip()
@@ -295,7 +292,7 @@ def pair_of(args: Any, cells: set[str]) -> tuple[str, str]:
 
 
 def check_units(path: Path, outcomes: Sequence[Outcome], column: str) -> None:
-    """UsageError where a unit has rows of only one cell."""
+    """Raise UsageError where a unit has rows of only one cell."""
     cells: dict[tuple[str, str], set[str]] = {}
     for outcome in outcomes:
         cells.setdefault((outcome.by, outcome.unit), set()).add(outcome.cell)
@@ -313,8 +310,8 @@ def check_units(path: Path, outcomes: Sequence[Outcome], column: str) -> None:
 
 
 def compare(by: str, outcomes: Sequence[Outcome], pair: tuple[str, str]) -> Comparison:
-    """The first cell less the second: over units by `contrast`, by permuting outcomes within units
-    (and wordings), and as Cliff's delta of all outcomes."""
+    """Compare the first cell with the second: over units by `contrast`, by permuting
+    outcomes within units (and wordings), and by Cliff's delta of all outcomes."""
     counts = tally(
         ((each.unit, each.wording), each.cell, each.value) for each in outcomes
     )
@@ -336,8 +333,8 @@ def compare(by: str, outcomes: Sequence[Outcome], pair: tuple[str, str]) -> Comp
 
 
 def facts_of(each: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
-    """A comparison for --json; differences are of shares, from -1 to 1, and not in percentage
-    points."""
+    """Return a comparison for --json. Differences are of shares, from -1 to 1, and not
+    in percentage points."""
     facts = each.effect._asdict()
     facts["by_unit"] = facts.pop("by_bulletin")
     facts["by"] = each.by or None
@@ -352,22 +349,17 @@ def facts_of(each: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
 
 
 def of_units(why: Any) -> Any:
-    """`why` with "unit" in place of "bulletin", which is what `stats.contrast` calls its units."""
-    if why is None:
-        return None
-    return why.replace("bulletin", "unit")
+    """Return `why` with "unit" in place of "bulletin", as `stats.contrast` calls its
+    units."""
+    return None if why is None else why.replace("bulletin", "unit")
 
 
 # --- saying it ---------------------------------------------------------------------------------
 
 
-def missing(each: Comparison) -> int:
-    """How many outcomes of a comparison are missing."""
-    return sum(total.missing for total in each.cells.values())
-
-
 def verdict(each: Comparison) -> str:
-    """What follows from the interval, and from the one that counts missing outcomes against it."""
+    """Return what follows from the interval, and from the one that counts missing
+    outcomes against it."""
     effect: Any = each.effect
     bounds = effect.bounds
     if effect.low is None:
@@ -375,7 +367,7 @@ def verdict(each: Comparison) -> str:
     if effect.low <= 0 <= effect.high:
         return "not shown"
     side = "above 0" if effect.low > 0 else "below 0"
-    if not missing(each):
+    if not any(total.missing for total in each.cells.values()):
         return side
     if bounds.low <= 0 <= bounds.high:
         return f"{side} in what was read, not with the missing counted against it"
@@ -383,7 +375,8 @@ def verdict(each: Comparison) -> str:
 
 
 def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
-    """The result in one sentence: one comparison with its figures, several with their verdicts."""
+    """Return the result in one sentence. It tells the figures of a single comparison,
+    and the verdicts of several."""
     told = " − ".join(pair)
     if len(comparisons) > 1:
         found: dict[str, list[str]] = {}
@@ -394,9 +387,7 @@ def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
     [each] = comparisons
     effect = each.effect
     limits = span(effect.low, effect.high)
-    few = ""
-    if effect.units < MIN_UNITS:
-        few = ", about these units only"
+    few = ", about these units only" if effect.units < MIN_UNITS else ""
     p = p_is(each.permutation.p)
     return (
         f"{told} is {points(effect.value)}, {limits}, over {count(effect.units, 'unit')}: "
@@ -405,7 +396,8 @@ def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
 
 
 def shown(args: Any, comparisons: Sequence[Comparison], told: str) -> str:
-    """Sentence, table and bars for a terminal, in at most 15 lines of 80 columns."""
+    """Return sentence, table and bars for a terminal, in at most 15 lines of 80
+    columns."""
     lines = textwrap.wrap(told, cli.WIDTH)[:SENTENCE]
     rows, bars = [], []
     for each in comparisons[:MOST]:
@@ -424,7 +416,7 @@ def shown(args: Any, comparisons: Sequence[Comparison], told: str) -> str:
 
 
 def table_row(each: Comparison) -> list[Any]:
-    """A comparison as a row of that table."""
+    """Return a comparison as a row of the terminal's table."""
     effect = each.effect
     worst = interval(*effect.bounds, 1, sign=True, scale=100)
     p, delta = p_value(each.permutation.p), signed(each.delta.value)

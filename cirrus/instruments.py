@@ -19,7 +19,6 @@ from cirrus.ask.bulletins import (
     PROMPTS,
     Domain,
     Source,
-    cooperative_word,
     is_older,
     load_domain,
     read_text,
@@ -53,10 +52,12 @@ from common.runs import Origin, code_hashes, elapsed
 from common.server import public_address
 from common.session import Derived, Ended, Instrument, Settings, tallied
 from common.wire import UNANSWERED, Request
+from show.figures import count
 
 
 def domain_of(name: str, source: Source = PROMPTS) -> Domain:
-    """The domain's prompts, from a prompts folder or a run's own texts; UsageError names a fault."""
+    """Return the domain's prompts, from a prompts folder or a run's own texts. Raise
+    UsageError, which names a fault in them."""
     if isinstance(source, Path) and not source.is_dir():
         raise UsageError(f"--prompts {source}: no such folder; give a copy of prompts/")
     if not isinstance(source, Path):
@@ -71,13 +72,13 @@ def domain_of(name: str, source: Source = PROMPTS) -> Domain:
 
 @lru_cache(4)
 def _loaded(name: str, texts: tuple[tuple[str, str], ...]) -> Domain:
-    """The prompts in a run's own texts. They are kept in memory, since all runs of a plan have the
-    same ones and checking them takes ten times as long as a run."""
+    """Return the prompts in a run's own texts. They are kept in memory, since all runs
+    of a plan have the same ones and checking them takes ten times as long as a run."""
     return load_domain(name, dict(texts))
 
 
 def check_age(origin: Origin) -> None:
-    """Raises Older where a run's texts are from before bulletins had situations."""
+    """Raise Older for a run whose texts are from before bulletins had situations."""
     if is_older(origin.prompts):
         raise Older(
             "asked with the texts of an earlier version: its files stand as they were made, "
@@ -119,7 +120,7 @@ CSV_FIELDS = (
 
 
 def pilot(origin: Origin) -> Instrument:
-    """The instrument of a run of run_pilot.py."""
+    """Return the instrument of a run of run_pilot.py."""
     study, config = origin.identity, origin.identity["config"]
     check_age(origin)
     domain = domain_of(config.get("domain", oneshot.DOMAIN), origin.prompts)
@@ -138,29 +139,23 @@ def pilot(origin: Origin) -> Instrument:
         return probes.deal(texts, domain, config, firsts)
 
     def requests() -> list[Request]:
-        trials = [*chain.from_iterable(blocks()), *probed()]
-        return [trial.request for trial in trials]
+        return list(map(request_of, [*chain(*blocks()), *probed()]))
 
     async def asked_in_order(ask: Ask) -> None:
-        """Decisions, then the probes."""
+        """Ask all decisions, then the probes."""
         await asyncio.gather(*[ask(list(map(request_of, each))) for each in blocks()])
         await asyncio.gather(*[ask([probe.request]) for probe in probed()])
-
-    def warmups() -> list[Warmup]:
-        return pilot_warmups(domain, config, origin.prompts)
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # dealt anew, which checks that the seed gives the same again
         replies = [list(map(answers, map(request_of, block))) for block in again]
         aside = set_aside(config["models"], answers)
-        rows = []
-        for row in oneshot.rows(again, replies):
-            if row["model"] not in aside:
-                rows.append(row)
+        every = oneshot.rows(again, replies)
+        rows = [row for row in every if row["model"] not in aside]
         asked = requests_of_answered(again, rows)
-        same = 0
-        for request in asked:
-            same += answers.read[request.id].question_sha256 == request.sha256()
+        same = sum(
+            answers.read[each.id].question_sha256 == each.sha256() for each in asked
+        )
         probe_rows = [probes.row(trial, answers(trial.request)) for trial in probed()]
         facts = {"adapted": session.adapted_facts(answers), "set_aside": aside}
         files = {}
@@ -176,7 +171,7 @@ def pilot(origin: Origin) -> Instrument:
         calls=partial(_once_each, requests),
         study=asked_in_order,
         derive=derive,
-        warmups=warmups,
+        warmups=partial(pilot_warmups, domain, config, origin.prompts),
     )
 
 
@@ -186,27 +181,26 @@ request_of = attrgetter("request")
 def requests_of_answered(
     blocks: Iterable[Sequence[oneshot.Trial]], rows: Iterable[Mapping]
 ) -> list[Request]:
-    """The requests of trials that have an answer."""
+    """Return the requests of trials that have an answer."""
     answered = {row["id"] for row in rows if row["status"] not in UNANSWERED}
-    trials = chain.from_iterable(blocks)
-    return [trial.request for trial in trials if trial.id in answered]
+    return [trial.request for trial in chain(*blocks) if trial.id in answered]
 
 
 def _needs(requests: Callable[[], Sequence[Request]]) -> dict[str, list[str]]:
-    """{id of a request: the models without which it cannot be made}."""
+    """Return {id of a request: the models without which it cannot be made}."""
     return {request.id: [request.model] for request in requests()}
 
 
 def _once_each(
     requests: Callable[[], Sequence[Request]],
 ) -> list[tuple[Request, int]]:
-    """Each request with the number of calls it stands for, which is 1."""
+    """Return each request with 1, the number of calls that it stands for."""
     return [(request, 1) for request in requests()]
 
 
 def worked_examples(origin: Origin) -> str:
-    """The text of the worked examples that stand before every question, or "" where the study has
-    none."""
+    """Return the text of the worked examples that stand before every question, or ""
+    where the study has none."""
     if not origin.identity["config"].get("examples"):
         return ""
     return origin.prompts[EXAMPLES]
@@ -215,7 +209,8 @@ def worked_examples(origin: Origin) -> str:
 def pilot_warmups(
     domain: Domain, config: Mapping[str, Any], prompts: Mapping[str, str]
 ) -> list[Warmup]:
-    """Two calls for each model of each stage; none for simulated runs, which keep no text for them."""
+    """Return two calls for each model of each stage. A simulated run keeps no text for
+    them and has none."""
     examples = prompts.get(EXAMPLES)
     if examples is None:
         return []
@@ -234,8 +229,8 @@ def pilot_warmups(
 
 
 def set_aside(models: Sequence[str], answers: Answers) -> dict[str, str]:
-    """{model: why it is left out}: the models that the run gave up. Where that is every model, none
-    is left out."""
+    """Return {model: why it is left out} of the models that the run gave up. Where the
+    run gave up every model, none is left out."""
     aside = {model: why for model, (_, why) in answers.set_aside.items()}
     return aside if set(models) - set(aside) else {}
 
@@ -243,7 +238,8 @@ def set_aside(models: Sequence[str], answers: Answers) -> dict[str, str]:
 def without_models(
     study: Mapping[str, Any], set_aside: Collection[str]
 ) -> dict[str, Any]:
-    """The identity of a study without the models that were left out, as it is judged."""
+    """Return the identity of a study without the models that were left out, as it is
+    judged."""
     config = study["config"]
     kept = [name for name in config["models"] if name not in set_aside]
     return {**study, "config": {**config, "models": kept}}
@@ -252,8 +248,8 @@ def without_models(
 def further_texts(
     config: Mapping[str, Any], source: Source, simulated: bool
 ) -> dict[str, str]:
-    """{path: text} of the files that a study uses beside its domain's prompts: probes, worked
-    examples and, in a live run, the forms of the warm-up."""
+    """Return {path: text} of the files that a study uses beside its domain's prompts:
+    probes, worked examples and, in a live run, the forms of the warm-up."""
     files: dict[str, str] = {}
     for factor, path in (("probes", probes.FILE), ("examples", EXAMPLES)):
         if config.get(factor):
@@ -264,7 +260,8 @@ def further_texts(
 
 
 def warmup_texts(source: Source) -> dict[str, str]:
-    """{path: text} of the warm-up's forms, from `source` or, where it has none, from the project."""
+    """Return {path: text} of the warm-up's forms, from `source` or, where it has none,
+    from the project."""
     files: dict[str, str] = {}
     try:
         read_text(source, EXAMPLES, files)
@@ -281,7 +278,7 @@ def pilot_files(
     probed: Sequence[Mapping],
     asked: Mapping[str, Any] = UNASKED,
 ) -> dict[str, bytes]:
-    """{file name: content} of a one-shot run.
+    """Return {file name: content} of a one-shot run.
 
     `answered` are the requests that have an answer; `dealt` is (how many of them today's code asks
     in the same words, how many there are); `probed` are the rows of probes; `asked` is what the
@@ -295,7 +292,7 @@ def pilot_files(
     design = {"config": study["config"], "prompts": study["prompts"]}
     hashes = {"design": sha256(canonical_json(design)), "trials": sha256(trials)}
     prompts = {request.id: _shown(request) for request in answered}
-    made = {
+    made: dict[str, bytes] = {
         "trials.jsonl.gz": gzip_bytes(trials),
         "trials.csv": csv_bytes(CSV_FIELDS, map(_flat, rows)),
         "pilot-analysis.json": json_file(out | {"design_sha256": hashes["design"]}),
@@ -307,14 +304,15 @@ def pilot_files(
 
 
 def _shown(request: Request) -> tuple[str, ...]:
-    """What a model was shown: system prompt, worked examples where there are any, question."""
+    """Return what a model was shown: system prompt, worked examples if there are any,
+    question."""
     if not request.examples:
         return request.system, request.user
     return request.system, "\n\n".join(request.examples), request.user
 
 
 def _flat(row: Mapping) -> dict[str, Any]:
-    """A row as a line of trials.csv: without nested values."""
+    """Return a row as a line of trials.csv, without nested values."""
     flat = {**row, "option_first": row["options"][0]}
     for what in ("prompt", "output", "reasoning"):
         flat[f"{what}_tokens"] = row["tokens"][what]
@@ -325,14 +323,11 @@ def _flat(row: Mapping) -> dict[str, Any]:
 
 
 def tournament(origin: Origin) -> Instrument:
-    """The instrument of a run of run_tournament.py."""
+    """Return the instrument of a run of run_tournament.py."""
     study = origin.identity
     check_age(origin)
     domain = cache(lambda: domain_of(study["config"]["domain"], origin.prompts))
     dealt = cache(lambda: design(domain(), study["config"]))
-
-    async def play(ask: Ask) -> None:
-        await encounters.play(dealt(), ask)
 
     def warmups() -> list[Warmup]:
         examples = origin.prompts.get(EXAMPLES)
@@ -348,18 +343,12 @@ def tournament(origin: Origin) -> Instrument:
         }
         return Derived(files, facts)
 
-    def needs() -> dict[str, set[str]]:
-        return encounters.request_ids(dealt())
-
-    def typical() -> list[tuple[Request, int]]:
-        return encounters.typical_calls(dealt())
-
     return Instrument(
         name="tournament",
         noun="calls",
-        ids=needs,
-        calls=typical,
-        study=play,
+        ids=lambda: encounters.request_ids(dealt()),
+        calls=lambda: encounters.typical_calls(dealt()),
+        study=lambda ask: encounters.play(dealt(), ask),
         derive=derive,
         warmups=warmups,
     )
@@ -369,8 +358,8 @@ def tournament(origin: Origin) -> Instrument:
 
 
 def adjudication(origin: Origin) -> Instrument:
-    """The instrument of a run of adjudicate.py. The rated policies lie in other runs, which the
-    identity names by their paths from the folder."""
+    """Return the instrument of a run of adjudicate.py. The rated policies lie in other
+    runs, which the identity names by their paths from the folder."""
     config = origin.identity["config"]
     items = cache(lambda: items_again(origin.folder, origin.identity))
 
@@ -389,9 +378,6 @@ def adjudication(origin: Origin) -> Instrument:
     async def rate(ask: Ask) -> None:
         await asyncio.gather(*[ask([request]) for request in requests()])
 
-    def warmups() -> list[Warmup]:
-        return neutral_warmups(requests())
-
     return Instrument(
         name="adjudication",
         noun="ratings",
@@ -399,12 +385,13 @@ def adjudication(origin: Origin) -> Instrument:
         calls=partial(_once_each, requests),
         study=rate,
         derive=derive,
-        warmups=warmups,
+        warmups=lambda: neutral_warmups(requests()),
     )
 
 
 def sources(study: Study, folder: Path) -> dict[str, str]:
-    """{path of a main run from the adjudication's folder: hash of its policies of round 1}."""
+    """Return {path of a main run from the adjudication's folder: hash of its policies
+    of round 1}."""
     hashes = {}
     for run in study.runs:
         if run.role == "main":
@@ -414,9 +401,11 @@ def sources(study: Study, folder: Path) -> dict[str, str]:
 
 
 def items_again(folder: Path, identity: Mapping[str, Any]) -> list[ratings.RatedText]:
-    """The policies that an adjudication rated, sampled again from the runs that it names.
+    """Return the policies that an adjudication rated, sampled again from the runs that
+    it names.
 
-    UsageError where a run is gone, or where its policies are not those that were rated.
+    Raise UsageError where a run is gone, or where its policies are not those that were
+    rated.
     """
     study = read_study(folder / path for path in identity["policies"])
     now, config = sources(study, folder), identity["config"]
@@ -457,8 +446,8 @@ def origin_of(
     prompts: Source,
     plans: Mapping[str, Mapping],
 ) -> Origin:
-    """The origin of a run: its folder, its texts, and its identity. Two commands with the same
-    identity ask the same study.
+    """Return the origin of a run: its folder, its texts, and its identity. Two commands
+    with the same identity ask the same study.
 
     Limits, prices and concurrency are not part of the identity; the runs of its plan are, and so is
     the hash of a preregistration in its folder.
@@ -488,11 +477,9 @@ def origin_of(
 
 
 def names_of(run: Run) -> list[str]:
-    """The names of the models that a run asks, each once."""
-    names: list[str] = []
-    for models in run.config["models"].values():
-        names += [model["name"] for model in models]
-    return list(dict.fromkeys(names))
+    """Return the names of the models that a run asks, each once."""
+    models = chain(*run.config["models"].values())
+    return list(dict.fromkeys(model["name"] for model in models))
 
 
 def conduct_runs(
@@ -525,31 +512,33 @@ def conduct_runs(
 
 
 def _stopped(out: str, run: Run, stop: Stop, simulated: bool) -> Summary:
-    """The summary of a run that could not begin."""
+    """Return the summary of a run that could not begin."""
     path = str(Path(out) / run.folder / run.run_id)
     return Summary(path, run.run_id, stop.code, str(stop), simulated, {})
 
 
 def effort_of_all(runs) -> str | None:
-    """The reasoning effort of all models where they have the same, else None; the server's list of
-    models is then asked whether they accept it."""
+    """Return the reasoning effort that all models have, or None where they differ. The
+    server's list of models is then asked whether they accept it."""
     efforts = set()
     for run in runs:
-        for models in run.config["models"].values():
-            efforts |= {model["effort"] for model in models}
+        models = chain(*run.config["models"].values())
+        efforts |= {model["effort"] for model in models}
     return efforts.pop() if len(efforts) == 1 else None
 
 
 def simulate_run(
     job: tuple[str, Run, cli.Choice, Settings, Source, Mapping[str, Mapping]],
 ) -> list[Summary]:
-    """Conduct one simulated run; for an executor, so its arguments are one tuple."""
+    """Conduct one simulated run. The arguments are one tuple, since an executor maps
+    over them."""
     out, run, choice, settings, prompts, plans = job
     return conduct_runs(out, [run], choice, settings, prompts, plans)
 
 
 def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
-    """Write plan.json into a plan's folder: which runs belong to it, begun or not."""
+    """Write plan.json into a plan's folder. It names the runs that belong to the plan,
+    begun or not."""
     for folder, planned in plans_of(plan, runs).items():
         path, content = Path(out) / folder / PLAN_FILE, plan_file(planned)
         if path.is_file() and path.read_bytes() == content:
@@ -559,7 +548,7 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
 
 
 def _summary(ended: Ended) -> Summary:
-    """The summary of a run that was conducted."""
+    """Return the summary of a run that was conducted."""
     path, manifest = ended.folder.path, ended.folder.manifest
     figures = {
         "state": manifest["state"],
@@ -567,7 +556,6 @@ def _summary(ended: Ended) -> Summary:
         "elapsed_s": elapsed(manifest),
         "files": len(manifest["files"]),
         "attempts": manifest["journal"]["attempts"],
-        "first_encounters": first_encounters(path, ended.folder.origin.prompts),
         "set_aside": manifest.get("set_aside", {}),
     }
     code, note = COMPLETE, ended.note
@@ -576,29 +564,14 @@ def _summary(ended: Ended) -> Summary:
     return Summary(str(path), path.name, code, note, manifest["simulated"], figures)
 
 
-def first_encounters(run: Path, prompts: Mapping[str, str]) -> str | None:
-    """ "61 of 88 readable decisions": how many first encounters between models in round 1 were
-    cooperative; None before round 1 is written."""
-    path = run / "round_1_games.json"
-    if not path.is_file():
-        return None
-    data = games.load(path)
-    acts: list[str] = []
-    for game in data["games"]:
-        if game["first_encounter"] and not game["baseline"]:
-            acts += filter(None, game["decision"].values())
-    cooperative = acts.count(cooperative_word(data["domain"], prompts))
-    return f"{cooperative} of {len(acts)} readable decisions"
-
-
 # --- what a run will probably cost, from its rendered prompts and the price table ---------------
 
 
 def estimate(
     run: Run, domain: Domain, settings: Mapping[str, Any], choice: cli.Choice
 ) -> dict[str, Any]:
-    """The sizes of a run, its calls by stage, the tokens that models read (a token is four bytes),
-    and the expected dollars.
+    """Return the sizes of a run, its calls by stage, the tokens that models read (a
+    token is four bytes), and the expected dollars.
 
     Dollars include the warm-up; `calls` do not.
     """
@@ -635,7 +608,7 @@ def estimate(
 
 
 def in_all(rows: Sequence[Mapping]) -> dict[str, Any]:
-    """The sums of what these runs take."""
+    """Return the sums of what these runs take."""
     total: dict[str, Any] = {
         "by_stage": dict.fromkeys(STAGES, 0),
         "warmups": 0,
@@ -654,30 +627,25 @@ def in_all(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 
 def sizes(row: Mapping[str, Any]) -> str:
-    """A run in words: "10 agents × 10 rounds × 45 pairs × 3 games: 100 policies, 2,700 decisions".
+    """Return a run in words: "10 agents × 10 rounds × 45 pairs × 3 games: 100 policies,
+    2,700 decisions".
 
     Baselines are counted in the pairs, but are not asked.
     """
-    words = [counted(row["agents"], "agent")]
+    players = count(row["agents"], "agent")
     if row["baselines"]:
-        words[0] += f" and {counted(row['baselines'], 'baseline')}"
-    words.append(counted(row["rounds"], "round"))
-    words.append(counted(row["pairs"], "pair"))
-    words.append(counted(row["games_per_pair"], "game"))
-    return f"{' × '.join(words)}: {asked_for(row)}"
+        players += f" and {count(row['baselines'], 'baseline')}"
+    rounds, pairs = count(row["rounds"], "round"), count(row["pairs"], "pair")
+    games = count(row["games_per_pair"], "game")
+    return f"{players} × {rounds} × {pairs} × {games}: {asked_for(row)}"
 
 
 def asked_for(row: Mapping[str, Any]) -> str:
-    """The calls of a run in words: "100 policies, 2,700 decisions, 4 calls to warm up"."""
-    policies = counted(row["by_stage"]["strategy"], "policy", "policies")
-    words = f"{policies}, {counted(row['by_stage']['decision'], 'decision')}"
+    """Return the calls of a run in words: "100 policies, 2,700 decisions, 4 calls to
+    warm up"."""
+    policies, decisions = (row["by_stage"][stage] for stage in STAGES)
+    noun = "policy" if policies == 1 else "policies"
+    words = f"{policies:,} {noun}, {count(decisions, 'decision')}"
     if row["warmups"]:
-        words += f", {counted(row['warmups'], 'call')} to warm up"
+        words += f", {count(row['warmups'], 'call')} to warm up"
     return words
-
-
-def counted(number: int, one: str, several: str = "") -> str:
-    """A number with its noun: "1 round", "2,700 decisions"."""
-    if number == 1:
-        return f"1 {one}"
-    return f"{number:,} {several or f'{one}s'}"

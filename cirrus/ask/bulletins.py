@@ -141,7 +141,7 @@ class Bulletin(NamedTuple):
 
     @property
     def domain(self) -> str:
-        """The name of its domain, which its id begins with."""
+        """Return the name of its domain, which its id begins with."""
         return self.id.rpartition("-")[0]
 
 
@@ -177,18 +177,19 @@ class Domain(NamedTuple):
 
     @property
     def files(self) -> dict[str, str]:
-        """{path: SHA-256 of its text}."""
+        """Return {path: SHA-256 of its text}."""
         return {path: sha256(text) for path, text in self.texts.items()}
 
 
 def folder_of(domain: str) -> str:
-    """The name of a domain's prompts folder: the domain's own name, except that "cvd"
-    (the specification's domain) is in cirrus24."""
+    """Return the name of a domain's prompts folder: the domain's own name, except that
+    "cvd" (the specification's domain) is in cirrus24."""
     return "cirrus24" if domain == "cvd" else domain
 
 
 def domain_names(source: Source) -> list[str]:
-    """The domains of a prompts folder, sorted: the folders that have a frame.json."""
+    """Return the domains of a prompts folder, sorted: the folders that have a
+    frame.json."""
     folders = []
     for path in _paths(source):
         folder, _, file = path.rpartition("/")
@@ -198,10 +199,8 @@ def domain_names(source: Source) -> list[str]:
 
 
 def load_domain(name: str, source: Source = PROMPTS) -> Domain:
-    """The checked prompts of a domain, from a prompts folder or from texts that a run has kept.
-
-    UsageError names the first fault.
-    """
+    """Return the checked prompts of a domain, from a prompts folder or from texts that
+    a run has kept. Raise UsageError, which names the first fault."""
     files: dict[str, str] = {}
     folder = folder_of(check_run_id(name, "domain"))
     path = f"{folder}/frame.json"
@@ -232,20 +231,21 @@ def load_domain(name: str, source: Source = PROMPTS) -> Domain:
 
 
 def cooperative_word(name: str, source: Source) -> str:
-    """The canonical word of a domain's cooperative act; its frame.json was checked before."""
+    """Return the canonical word of a domain's cooperative act. Its frame.json was
+    checked before."""
     frame = json.loads(_text(source, f"{folder_of(name)}/frame.json"))
     return frame["acts"]["cooperative"]
 
 
 def is_older(texts: Mapping[str, str]) -> bool:
-    """Whether a run's texts are from before bulletins had situations: today's code cannot rebuild
-    the prompts from them."""
+    """Whether a run's texts are from before bulletins had situations. Today's code
+    cannot rebuild prompts from them."""
     frames = [text for path, text in texts.items() if path.endswith("/frame.json")]
     return any("situations" not in json.loads(text) for text in frames)
 
 
 def fill(bulletin: str, fields: Mapping[str, Any], sentences: Mapping[str, str]) -> str:
-    """A bulletin's text as a model reads it.
+    """Return a bulletin's text as a model reads it.
 
     `fields` are the variant's fields and the outcomes, `sentences` has the text of each slot. An
     empty slot is removed with the blank beside it, or with its line where it stands alone.
@@ -260,7 +260,7 @@ def fill(bulletin: str, fields: Mapping[str, Any], sentences: Mapping[str, str])
 
 
 def complaint(where: str, field: str, value: object, advice: str) -> UsageError:
-    """The error that says on one line what is wrong with a text and what to do."""
+    """Return the error that says on one line what is wrong with a text and what to do."""
     return UsageError(f"{where}: {field} {value!r}: {advice}")
 
 
@@ -268,7 +268,7 @@ def complaint(where: str, field: str, value: object, advice: str) -> UsageError:
 
 
 def _text(source: Source, path: str) -> str:
-    """The text of one file of a source."""
+    """Return the text of one file of a source."""
     if not isinstance(source, Path):
         return source[path]
     check_file(source / path)
@@ -276,14 +276,15 @@ def _text(source: Source, path: str) -> str:
 
 
 def _paths(source: Source) -> Iterable[str]:
-    """The paths of all domains' files."""
+    """Return the paths of all domains' files."""
     if not isinstance(source, Path):
         return source
     return [path.relative_to(source).as_posix() for path in source.glob("*/*")]
 
 
 def read_text(source: Source, path: str, files: dict[str, str]) -> str:
-    """The text at `path`, which is also put into `files`; UsageError where it cannot be read."""
+    """Return the text at `path`, which is also put into `files`. Raise UsageError where
+    it cannot be read."""
     try:
         files[path] = _text(source, path)
     except (FileNotFoundError, KeyError):
@@ -298,7 +299,8 @@ def read_text(source: Source, path: str, files: dict[str, str]) -> str:
 def read_json(
     source: Source, path: str, kind: shape.Kind, files: dict[str, str]
 ) -> Any:
-    """The JSON value at `path`, checked against `kind`; its text is also put into `files`."""
+    """Return the JSON value at `path`, checked against `kind`; its text is also put
+    into `files`."""
     text = read_text(source, path, files)
     try:
         return shape.check(kind, shape.strict(text), path)
@@ -309,7 +311,8 @@ def read_json(
 def _read_bulletins(
     source: Source, name: str, frame: Mapping[str, Any], files: dict[str, str]
 ) -> Iterator[Bulletin]:
-    """The bulletins in order of their numbers; the last `held_out` of them are held out."""
+    """Return the bulletins in order of their numbers; the last `held_out` of them are
+    held out."""
     folder = folder_of(name)
     many, held_out = frame["bulletins"], frame["held_out"]
     found = sum(fnmatch(path, f"{folder}/round_*.md") for path in _paths(source))
@@ -340,8 +343,8 @@ def _read_outcomes(
     names: list[str],
     files: dict[str, str],
 ) -> list[dict[str, Any]]:
-    """For each bulletin {situation, unit, T, R, P, S}; UsageError unless the costs have T < R < P <
-    S and 2R < T + S."""
+    """Return {situation, unit, T, R, P, S} of each bulletin. Raise UsageError unless
+    the costs have T < R < P < S and 2R < T + S."""
     numbers = dict.fromkeys(OUTCOMES, shape.whole(0))
     situation = shape.enum(*frame["situations"])
     row = shape.record(situation=situation, unit=_TEXT, **numbers)
@@ -355,7 +358,7 @@ def _read_outcomes(
 
 
 def _situation(said: Mapping[str, Any]) -> Situation:
-    """The `Situation` of an entry of frame.json."""
+    """Return the `Situation` of an entry of frame.json."""
     lines = zip(said["cooperative"], said["other"], strict=True)
     return Situation(said["early"], said["late"], tuple(lines))
 
@@ -363,7 +366,8 @@ def _situation(said: Mapping[str, Any]) -> Situation:
 def _read_variants(
     source: Source, path: str, fields: set[str], files: dict[str, str]
 ) -> Iterator[Variant]:
-    """The checked variants; UsageError unless some, but not all, are held out."""
+    """Return the checked variants. Raise UsageError unless some, but not all, are held
+    out."""
     kinds = dict.fromkeys(fields, _TEXT)
     entry = shape.record(**kinds, id=_TEXT, holdout=shape.FLAG)
     entries = read_json(source, path, shape.several(entry), files)
@@ -377,7 +381,8 @@ def _read_variants(
 
 
 def _toggles(frame: Mapping[str, Any], words: str) -> dict[str, dict[str, list[str]]]:
-    """{factor: {level: its wordings}}; a level that adds no sentence has the wording ""."""
+    """Return {factor: {level: its wordings}}; a level that adds no sentence has the
+    wording ""."""
     cues, mirror, silent = frame["toggles"][words], frame["mirror"], [""]
     twin = {who: [said] for who, said in frame["twin"].items()}
     classes = {name: mirror[name] for name in CLASSES}
@@ -394,8 +399,8 @@ def _toggles(frame: Mapping[str, Any], words: str) -> dict[str, dict[str, list[s
 
 
 def _check_frame(path: str, frame: Mapping[str, Any]) -> None:
-    """UsageError at the first fault of a frame.json: placeholders, lengths of lists, forbidden
-    words."""
+    """Raise UsageError at the first fault of a frame.json: placeholders, lengths of
+    lists, forbidden words."""
     fields, mirror = frame["fields"], frame["mirror"]
     named = (*fields, *ACTS)
     for name, wanted in TEMPLATES.items():
@@ -419,8 +424,8 @@ def _check_frame(path: str, frame: Mapping[str, Any]) -> None:
 
 
 def _check_lengths(path: str, frame: Mapping[str, Any]) -> None:
-    """UsageError unless lists that belong together are equally long: wording k is sentence k of
-    each."""
+    """Raise UsageError unless lists that belong together are equally long: wording k is
+    sentence k of each."""
     together = {}
     for words, cues in frame["toggles"].items():
         levels = {**cues["S"], **cues["C"], **cues["entry"], "record": cues["record"]}
@@ -436,7 +441,8 @@ def _check_lengths(path: str, frame: Mapping[str, Any]) -> None:
 
 
 def _check_bulletin(path: str, text: str, frame: Mapping[str, Any]) -> None:
-    """UsageError for a wrong, missing or repeated placeholder, or a forbidden word."""
+    """Raise UsageError for a wrong, missing or repeated placeholder, or a forbidden
+    word."""
     once = (*SLOTS, *OUTCOMES)
     check_placeholders(path, text, (*once, *ACTS, *frame["required"]), frame["fields"])
     for slot in once:
@@ -449,8 +455,8 @@ def _check_bulletin(path: str, text: str, frame: Mapping[str, Any]) -> None:
 def check_placeholders(
     path: str, text: str, wanted: Collection[str], allowed: Collection[str] = ()
 ) -> None:
-    """UsageError unless the text has every placeholder of `wanted`, and beyond them only `allowed`
-    ones."""
+    """Raise UsageError unless the text has every placeholder of `wanted`, and beyond
+    them only `allowed` ones."""
     for stray in re.findall(r"\S*[{}]\S*", re.sub(r"\{\w+\}", "", text)):
         raise complaint(path, "placeholder", stray, "set braces only around a name")
     names, known = re.findall(r"\{(\w+)\}", text), {*wanted, *allowed}
@@ -464,7 +470,7 @@ def check_placeholders(
 
 
 def _texts(tree: Any) -> Iterator[str]:
-    """Every text in nested lists and objects."""
+    """Return every text in nested lists and objects."""
     if isinstance(tree, str):
         yield tree
         return
@@ -477,7 +483,7 @@ def _joined(tree: Any) -> str:
 
 
 def _check_words(path: str, tree: Any) -> None:
-    """UsageError for a word that gives the experiment away."""
+    """Raise UsageError for a word that gives the experiment away."""
     found = FORBIDDEN.search(_joined(tree))
     if found:
         advice = "it gives the setting away: say it otherwise"

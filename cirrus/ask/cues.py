@@ -82,12 +82,13 @@ class Cues(NamedTuple):
 
     @property
     def symmetric(self) -> int:
-        """1 where the prompt says that the counterpart is much like the reader, else 0."""
+        """Return 1 where the prompt says that the counterpart is much like the reader,
+        else 0."""
         return int(self.S == "high")
 
     @property
     def coupled(self) -> int:
-        """1 where the coupling cue is present, else 0."""
+        """Return 1 where the coupling cue is present, else 0."""
         return int(self.C == "present")
 
     @property
@@ -97,7 +98,8 @@ class Cues(NamedTuple):
 
     @property
     def leaning(self) -> int:
-        """1, 0 or −1 by the known sentence in the declared policy; 0 where it has none."""
+        """Return 1, 0 or −1, by the known sentence in the declared policy, or 0 if it
+        has none."""
         for weight, sentences in LEANINGS.items():
             if any(sentence in self.policy for sentence in sentences):
                 return weight
@@ -105,24 +107,26 @@ class Cues(NamedTuple):
 
 
 def read_cues(text: str) -> Cues:
-    """The cues of a decision prompt; ValueError where it does not end with the form of an answer."""
+    """Return the cues of a decision prompt. Raise ValueError where it does not end with
+    the form of an answer."""
     return _reader.decision(text)
 
 
 def read_notice(text: str) -> Cues:
-    """The cues of a prompt that asks for no decision; ValueError where its names are of no known
-    variant."""
+    """Return the cues of a prompt that asks for no decision. Raise ValueError where its
+    names are of no known variant."""
     return _notice(text, place_of(text))
 
 
 def place_of(text: str) -> "Place":
-    """The bulletin that a text shows, and its names; ValueError where the names are of no known
-    variant."""
+    """Return the bulletin that a text shows, and its names. Raise ValueError where the
+    names are of no known variant."""
     return _reader.place(text)
 
 
 def use(source: Source) -> None:
-    """From now on read prompts that are made from `source`, not from the project's own texts."""
+    """Read prompts from now on that are made from `source`, not from the project's own
+    texts."""
     global _reader
     if source != _reader.source:
         _reader = Reader(source)
@@ -148,11 +152,11 @@ class Reader:
 
     @cached_property
     def domains(self) -> list[Domain]:
-        """All domains of the source."""
+        """Return all domains of the source."""
         return [load_domain(name, self.source) for name in domain_names(self.source)]
 
     def place(self, text: str) -> Place:
-        """The `Place` of a text, whichever its domain."""
+        """Return the `Place` of a text, whichever its domain."""
         for domain in self.domains:
             place = _place_in(text, domain)
             if place is not None:
@@ -160,7 +164,7 @@ class Reader:
         raise ValueError("the names in this notice belong to no known variant")
 
     def _decision(self, text: str) -> Cues:
-        """The cues of a decision prompt, as `read_cues` returns them."""
+        """Return the cues of a decision prompt, as `read_cues` returns them."""
         contract = CONTRACT.search(text)
         if not contract:
             raise ValueError("this prompt does not end with the contract's two lines")
@@ -200,7 +204,7 @@ def _place_in(text: str, domain: Domain) -> Place | None:
 
 
 def _variant_in(text: str, domain: Domain, *marks: str) -> Variant | None:
-    """The first variant whose fields `marks` all stand in the text, or None."""
+    """Return the first variant whose fields `marks` all stand in the text, or None."""
     for variant in domain.variants:
         if all(variant.fields[mark] in text for mark in marks):
             return variant
@@ -211,8 +215,8 @@ def _variant_in(text: str, domain: Domain, *marks: str) -> Variant | None:
 
 
 def _labels(text: str, place: Place, shown: Iterable[str]) -> tuple[str, str]:
-    """(label of the cooperative act, label of the other), by what the answer form says of each
-    label."""
+    """Return the label of the cooperative act and that of the other. The answer form
+    says which act each label means."""
     meant = {}
     for label in shown:
         meaning = text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]
@@ -225,7 +229,7 @@ def _labels(text: str, place: Place, shown: Iterable[str]) -> tuple[str, str]:
 
 
 def _notice(text: str, place: Place) -> Cues:
-    """The cues of a text whose place is known, without those of an answer form."""
+    """Return the cues of a text whose place is known, without those of an answer form."""
     numbers, usual = _outcomes(text, place), place.bulletin.outcomes
     cues = Cues(
         **_levels(text, place),
@@ -242,8 +246,8 @@ def _notice(text: str, place: Place) -> Cues:
 
 
 def _levels(text: str, place: Place) -> dict[str, Any]:
-    """{factor: its level, "tells": whose words it is in, "wording": the number of its wording}, by
-    the sentences that stand in the text."""
+    """Return {factor: its level, "tells": whose words it is in, "wording": the number
+    of its wording}, by the sentences that stand in the text."""
     found: dict[str, Any] = {}
     for words in WORDED:
         for factor, level, wording, sentence in _sentences(place, words):
@@ -256,7 +260,8 @@ def _levels(text: str, place: Place) -> dict[str, Any]:
 
 
 def _sentences(place: Place, words: str) -> Iterator[tuple[str, str, int, str]]:
-    """(factor, level, wording, sentence) of every sentence that a text of this place may have."""
+    """Return (factor, level, wording, sentence) of every sentence that a text of this
+    place may have."""
     for factor, levels in place.domain.toggles[words].items():
         for level, wordings in levels.items():
             for number, wording in enumerate(wordings):
@@ -268,14 +273,14 @@ NUMBERS = dict.fromkeys((*OUTCOMES, "alike", "unlike"), "NUMBER")
 
 
 def _numbers(template: str, place: Place, text: str) -> re.Match[str] | None:
-    """Match a template that has numbers against the text, with the numbers as groups;
-    None if the text does not contain it."""
+    """Match a template that has numbers against the text, and return the match with the
+    numbers as groups, or None if the text does not contain it."""
     filled = template.format_map({**place.fields, **NUMBERS})
     return re.search(re.escape(filled).replace("NUMBER", r"(\d+)"), text)
 
 
 def _outcomes(text: str, place: Place) -> dict[str, int]:
-    """The costs {T, R, P, S} that the text shows."""
+    """Return the costs {T, R, P, S} that the text shows."""
     numbers = {}
     for line in place.bulletin.text.splitlines():
         mark = re.search(r"\{([TRPS])\}", line)
@@ -286,8 +291,9 @@ def _outcomes(text: str, place: Place) -> dict[str, int]:
 
 
 def _record(text: str, place: Place, entry: str) -> tuple[tuple[int, int], str]:
-    """What a mirror study's text says of 20 earlier pairs: ((alike where the counterpart's class
-    decided, alike where the other one did), which of them comes first: "applies" or "other")."""
+    """Return what a mirror study's text says of 20 earlier pairs: how many were alike
+    where the counterpart's class decided and how many where the other one did; and
+    which of them comes first, "applies" or "other"."""
     [other] = set(CLASSES) - {entry}
     for wording in place.domain.records:
         applies, rest = (_numbers(wording[n], place, text) for n in (entry, other))
@@ -298,7 +304,7 @@ def _record(text: str, place: Place, entry: str) -> tuple[tuple[int, int], str]:
 
 
 def _policy(text: str, domain: Domain) -> str:
-    """The declared policy, which stands before the bulletin, or ""."""
+    """Return the declared policy, which stands before the bulletin, or ""."""
     opening = domain.templates["encounter"][0].partition("{")[0]
     if not text.startswith(opening):
         return ""
@@ -306,7 +312,8 @@ def _policy(text: str, domain: Domain) -> str:
 
 
 def _peer(text: str, domain: Domain, cooperative: str, other: str) -> str:
-    """ "C" or "D" for the counterparty's last entry, "" where none is shown or could be read."""
+    """Return "C" or "D" for the counterparty's last entry, "" where none is shown or
+    could be read."""
     last = ""
     row = re.escape(domain.templates["row"])
     pattern = row.replace(r"\{own\}", ".+").replace(r"\{peer\}", "(.+)")

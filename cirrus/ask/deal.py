@@ -15,7 +15,8 @@ def deal_labels(
     schemes: Sequence[str] = LABEL_SCHEMES,
     orders: Sequence[str] = ORDERS,
 ) -> list[tuple[str, str]]:
-    """n pairs (label scheme, option order), in shuffled blocks that hold each combination once.
+    """Return n pairs (label scheme, option order), in shuffled blocks that hold each
+    combination once.
 
     The first m of them, for any m, are balanced within ±1 on schemes, on orders and on
     combinations.
@@ -29,8 +30,8 @@ def deal_labels(
 def _label_block(
     rng: random.Random, schemes: Sequence[str], orders: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """One block: orders alternate, and in its second half each scheme gets the order it has not
-    had."""
+    """Return one block. Orders alternate, and in the second half each scheme gets the
+    order that it has not had."""
     dealt_orders = rng.sample(orders, len(orders)) * len(schemes)
     block = list(zip(rng.sample(schemes, len(schemes)), dealt_orders, strict=False))
     due = {order: [s for s, had in block if had != order] for order in orders}
@@ -48,10 +49,12 @@ def deal_bulletins(
     drawn: int,
     holdout: bool,
 ) -> list[tuple[Bulletin, Variant]]:
-    """(bulletin, variant) for each of n runs; the shuffled bulletins are dealt over and over again.
+    """Return (bulletin, variant) for each of n runs. Shuffled bulletins are dealt over
+    and over again.
 
-    At most `drawn` bulletins are used, from the main pool or, with `holdout`, the held-out one.
-    Each time round a bulletin gets its next variant, so no pair comes twice before all have come.
+    At most `drawn` bulletins are used, from the main pool or, with `holdout`, the
+    held-out one. Each time round a bulletin gets its next variant, so no pair comes
+    twice before all have come.
     """
     pool = bulletin_pool(domain, holdout)
     bulletins = rng.sample(pool, min(len(pool), drawn))
@@ -66,8 +69,8 @@ def deal_bulletins(
 def deal_wordings(
     rng: random.Random, domain: Domain, bulletins: Iterable[Bulletin]
 ) -> dict[str, int]:
-    """{bulletin's id: number of its wording}; wordings are dealt over and over in an order that is
-    drawn."""
+    """Return {bulletin's id: number of its wording}. The wordings are dealt over and
+    over in an order that is drawn."""
     many = wordings_of(domain)
     drawn = rng.sample(range(many), many)
     ids = dict.fromkeys(bulletin.id for bulletin in bulletins)
@@ -75,16 +78,16 @@ def deal_wordings(
 
 
 def wordings_of(domain: Domain) -> int:
-    """How many wordings each sentence of the conditions has in this domain."""
+    """Return how many wordings each sentence of the conditions has in this domain."""
     return len(domain.toggles["standard"]["S"]["high"])
 
 
 def bulletin_pool(domain: Domain, holdout: bool) -> list[Bulletin]:
-    """The main bulletins, or the held-out ones."""
+    """Return the main bulletins, or the held-out ones."""
     return [each for each in domain.bulletins if each.holdout == holdout]
 
 
 def variant_pool(rng: random.Random, domain: Domain, holdout: bool) -> list[Variant]:
-    """The main variants, or the held-out ones, shuffled."""
+    """Return the main variants, or the held-out ones, shuffled."""
     pool = [variant for variant in domain.variants if variant.holdout == holdout]
     return rng.sample(pool, len(pool))

@@ -72,7 +72,7 @@ ABLATION = {part: PARTS[part] for part in ("reworded", "ablated")}
 
 
 def variations_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """{key: value} of the settings in which a run differs from a main run."""
+    """Return {key: value} of the settings in which a run differs from a main run."""
     odd = {}
     for key, variation in VARIATIONS.items():
         if config[key] != variation.usual:
@@ -81,7 +81,8 @@ def variations_of(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def role_of(config: Mapping[str, Any]) -> str:
-    """What a run is for: "main", the role of its one variation, or "other" where it has several."""
+    """Return what a run is for: "main", the role of its one variation, or "other" where
+    it has several."""
     odd = variations_of(config)
     if not odd:
         return "main"
@@ -93,13 +94,14 @@ def role_of(config: Mapping[str, Any]) -> str:
 
 
 def marks_of(config: Mapping[str, Any]) -> list[str]:
-    """What a run's name says of its variations, a text for each."""
+    """Return a text for each variation of a run, for the run's name."""
     odd = variations_of(config).items()
     return [VARIATIONS[key].mark.format(value) for key, value in odd]
 
 
 def titles(parts: Iterable[str]) -> dict[str, str]:
-    """{part: its title in tables}, in the order of tables; a domain's part has the domain's name."""
+    """Return {part: its title in tables}, in the order of tables. The part of a further
+    domain has the domain's name."""
     parts = set(parts)
     named = {part: title for part, title in PARTS.items() if part in parts}
     others = sorted(parts - PARTS.keys())
@@ -107,7 +109,8 @@ def titles(parts: Iterable[str]) -> dict[str, str]:
 
 
 def part_of(role: str, domain: str) -> str | None:
-    """The part of a study that a run with this role and domain belongs to, or None.
+    """Return the part of a study that a run with this role and domain belongs to, or
+    None.
 
     For a domain other than `HOME` there is one part only, its main runs.
     """
@@ -180,14 +183,16 @@ class Tournament(NamedTuple):
 
 
 def run_name(config: Mapping[str, Any]) -> str:
-    """ "cvd-S.high-C.present-H.low-s42", with a mark before the seed for each variation."""
+    """Return "cvd-S.high-C.present-H.low-s42", with a mark before the seed for each
+    variation."""
     cell = cell_name(Condition(**config["toggles"]))
     return "-".join([config["domain"], cell, *marks_of(config), f"s{config['seed']}"])
 
 
 def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
-    """The whole run. Only the condition is not drawn: the rest follows from seed and sizes, so runs
-    of one seed share bulletins, variants, schedule, label schemes, orders and names."""
+    """Return the whole run. Only the condition is not drawn: the rest follows from seed
+    and sizes, so runs of one seed share bulletins, variants, schedule, label schemes,
+    orders and names."""
     rng = SeededRandom(config["seed"], "tournament")
     agents = make_agents(config)
     bulletins = _bulletins(domain, config)
@@ -229,8 +234,8 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
 
 
 def _bulletins(domain: Domain, config: Mapping[str, Any]) -> list[tuple[Bulletin, int]]:
-    """(bulletin, wording) of each round, from the main pool or the held-out one. All runs of a plan
-    give a bulletin the same wording."""
+    """Return (bulletin, wording) of each round, from the main pool or the held-out one.
+    All runs of a plan give a bulletin the same wording."""
     pool = bulletin_pool(domain, config["variants"] == "holdout")
     shuffled = SeededRandom(0, "order of bulletins").sample(pool, len(pool))
     seed = config.get("plan_seed", config["seed"])
@@ -248,7 +253,7 @@ def _variants(
     config: Mapping[str, Any],
     agents: Sequence[Agent],
 ) -> list[tuple[Variant, dict[str, Variant]]]:
-    """(variant of the shared facts, {agent id: its variant}) of each round.
+    """Return (variant of the shared facts, {agent id: its variant}) of each round.
 
     Agents of a round have different variants until all are used, and so has one agent over the
     rounds. When a bulletin comes again, every agent gets another variant.
@@ -273,14 +278,14 @@ def _variants(
 
 
 def filled_in(own: Variant, setting: Variant) -> Variant:
-    """An agent's variant in a round: its own names, and the round's facts that both sides of a pair
-    share (office, case number, days, hours, schedules)."""
+    """Return an agent's variant in a round: its own names, and the round's facts that
+    both sides of a pair share (office, case number, days, hours, schedules)."""
     names = {field: text for field, text in own.fields.items() if field in OWN}
     return own._replace(fields=setting.fields | names)
 
 
 def places(position: int, rounds: int, pool: int) -> list[int]:
-    """The place of each round's bulletin in a circle of `pool` bulletins.
+    """Return the place of each round's bulletin in a circle of `pool` bulletins.
 
     Runs at consecutive positions continue where the one before ended: together they use every
     bulletin equally often, give or take one.
@@ -303,14 +308,15 @@ def steps(position: int, rounds: int, pool: int) -> list[int]:
 
 
 def positions(seeds: Iterable[int]) -> dict[int, int]:
-    """{seed: its position}, consecutive from the first seed on. A first seed therefore has the same
-    position alone as before further ones."""
+    """Return {seed: its position}. Positions are consecutive from the first seed on, so
+    that adding seeds changes no earlier one."""
     listed = list(dict.fromkeys(seeds))
     return {seed: listed[0] + at for at, seed in enumerate(listed)}
 
 
 def make_agents(config: Mapping[str, Any]) -> list[Agent]:
-    """The agents of a run. Models are dealt to them in turn; baselines come last."""
+    """Return the agents of a run. Models are dealt to them in turn; baselines come
+    last."""
     agents = []
     for n in range(config["agents"]):
         strategy, decision = (_nth(config["models"][stage], n) for stage in STAGES)
@@ -321,7 +327,7 @@ def make_agents(config: Mapping[str, Any]) -> list[Agent]:
 
 
 def _nth(models: Sequence[Mapping[str, Any]], n: int) -> ModelSettings:
-    """The settings of agent n's model; models repeat in turn."""
+    """Return the settings of agent n's model; models repeat in turn."""
     model = models[n % len(models)]
     return ModelSettings(model["name"], model["max_out"], model["effort"])
 
@@ -329,7 +335,7 @@ def _nth(models: Sequence[Mapping[str, Any]], n: int) -> ModelSettings:
 def _pairs(
     rng: SeededRandom, agents: Sequence[Agent], labels: Sequence[tuple[str, str]]
 ) -> list[Pair]:
-    """The pairs of a round, with the labels that were dealt to their encounters."""
+    """Return the pairs of a round, with the labels that were dealt to their encounters."""
     known = {agent.id: agent for agent in agents}
     schedule = round_robin(rng, list(known))
     pairs = []
@@ -340,7 +346,7 @@ def _pairs(
 
 
 def writers(t: Tournament) -> list[Agent]:
-    """The agents that write policies: all but baselines."""
+    """Return the agents that write policies: all but baselines."""
     return [agent for agent in t.agents if agent.baseline is None]
 
 
@@ -356,8 +362,8 @@ class Run(NamedTuple):
 
 
 def dealt(runs: Sequence[Run]) -> list[Run]:
-    """The runs with two more settings: `turn`, the position of its seed among the seeds of its pool
-    of bulletins, and `plan_seed`, the first run's seed."""
+    """Return the runs with two more settings: `turn`, the position of its seed among
+    the seeds of its pool of bulletins, and `plan_seed`, the first run's seed."""
     seeds: dict[tuple[str, str], list[int]] = {}
     for run in runs:
         pool = run.config["domain"], run.config["variants"]
@@ -373,7 +379,7 @@ def dealt(runs: Sequence[Run]) -> list[Run]:
 
 
 def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
-    """(folder, its runs) in the order in which folders first come."""
+    """Return (folder, its runs) in the order in which folders first come."""
     folders: dict[str, list[Run]] = {}
     for run in runs:
         folders.setdefault(run.folder, []).append(run)
@@ -381,7 +387,8 @@ def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
 
 
 def plans_of(name: str | None, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
-    """{folder: {"name": the plan's, "runs": ids of its runs}}; empty where the runs are of no plan.
+    """Return {folder: {"name": the plan's, "runs": ids of its runs}}, or {} where the
+    runs are of no plan.
 
     Each run keeps this in its manifest.
     """
@@ -421,7 +428,7 @@ STATUSES = (
 
 
 def payoffs(a: Act, b: Act) -> tuple[float, float] | None:
-    """What the two acts earn (a's, b's); None unless both could be read."""
+    """Return what the two acts earn (a's, b's), or None unless both could be read."""
     if a is None or b is None:
         return None
     mine, peer = EARNED[a + b]
@@ -429,7 +436,7 @@ def payoffs(a: Act, b: Act) -> tuple[float, float] | None:
 
 
 def worse(a: str, b: str) -> str:
-    """The worse of two statuses."""
+    """Return the worse of two statuses."""
     return max(a, b, key=STATUSES.index)
 
 
@@ -447,11 +454,12 @@ class Standing(NamedTuple):
 def after_wave(
     standings: Mapping[str, Standing], earned: Mapping[str, Sequence[float]]
 ) -> dict[str, Standing]:
-    """Standings after a wave of games, in which each agent `earned` these payoffs.
+    """Return the standings after a wave of games, in which each agent `earned` these
+    payoffs.
 
-    power ← clip(power·exp(η(π−π̄)), 0.9, 1.1), where π is the agent's mean payoff in the wave and
-    π̄ the mean of π over agents; without a payoff power stays. Each game adds ln(1+power·payoff) to
-    the score, with the power before the wave.
+    Power becomes clip(power·exp(η(π−π̄)), 0.9, 1.1), where π is the agent's mean payoff
+    in the wave and π̄ the mean of π over agents. Without a payoff power stays. Each
+    game adds ln(1+power·payoff) to the score, with the power before the wave.
     """
     means = {}
     for agent, games in earned.items():
@@ -466,7 +474,7 @@ def after_wave(
 
 
 def _after(before: Standing, earned: Sequence[float], ahead: float) -> Standing:
-    """The standing of one agent whose mean payoff was `ahead` of the average."""
+    """Return the standing of one agent whose mean payoff was `ahead` of the average."""
     power = before.power * math.exp(ETA * ahead)
     gains = [math.log(1 + before.power * payoff) for payoff in earned]
     score = math.fsum([before.score, *gains])
@@ -478,8 +486,8 @@ def _after(before: Standing, earned: Sequence[float], ahead: float) -> Standing:
 
 
 def round_robin(rng: random.Random, agents: Sequence[str]) -> list[tuple[str, str]]:
-    """Every pair of agents once, in rows of n/2 pairs without a common agent: the circle method
-    over shuffled seats.
+    """Return every pair of agents once, in rows of n/2 pairs without a common agent:
+    the circle method over shuffled seats.
 
     An agent is first in half of its pairs, give or take one.
     """
@@ -497,7 +505,7 @@ def round_robin(rng: random.Random, agents: Sequence[str]) -> list[tuple[str, st
 
 
 def _seated(a: str, b: str, place: Mapping[str, int]) -> tuple[str, str]:
-    """The pair in the order that makes each agent first in half of its pairs."""
+    """Return the pair in the order that makes each agent first in half of its pairs."""
     n = len(place)
     ahead = (place[b] - place[a]) % n
     first = place[a] < place[b] if 2 * ahead == n else 2 * ahead < n
@@ -505,7 +513,8 @@ def _seated(a: str, b: str, place: Mapping[str, int]) -> tuple[str, str]:
 
 
 def anonymous_id(salt: str, agent: str) -> str:
-    """An agent's name in one round: SHA-256 (hex) of the round's salt and the agent's id."""
+    """Return an agent's name in one round: SHA-256 (hex) of the round's salt and the
+    agent's id."""
     return hashlib.sha256((salt + agent).encode()).hexdigest()
 
 

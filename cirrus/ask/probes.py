@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import (
@@ -41,19 +42,12 @@ from common.wire import Reply, Request
 FILE, STAGE = "probes.json", "probe"
 KINDS = ("payoffs", "entry", "beliefs", "peer", "purpose")
 LEAST = 20  # answers per model, cell and question
-# {the reader's outcome: (its entry, the counterpart's entry)}
+# {an outcome: (own entry, the other's entry)}, for the reader and for the counterpart alike
 OUTCOMES = {
     "T": ("early", "late"),
     "R": ("late", "late"),
     "P": ("early", "early"),
     "S": ("late", "early"),
-}
-# {the counterpart's outcome: (the reader's entry, the counterpart's entry)}
-MIRRORED = {
-    "T": ("late", "early"),
-    "R": ("late", "late"),
-    "P": ("early", "early"),
-    "S": ("early", "late"),
 }
 READ = ("read", "unread", "known")
 PURPOSES = ("notice", "test", "training", "offer")
@@ -99,12 +93,13 @@ class Probe(NamedTuple):
 
 
 def texts(source: Source) -> str:
-    """The content of probes.json."""
+    """Return the content of probes.json."""
     return read_text(source, FILE, {})
 
 
 def words_of(text: str, domain: Domain) -> dict[str, Any]:
-    """The texts of the probes; UsageError where one has a placeholder that nothing fills."""
+    """Return the texts of the probes. Raise UsageError where one has a placeholder that
+    nothing fills."""
     words = read_json({FILE: text}, FILE, WORDS, {})
     fields = {*domain.variants[0].fields, *ACTS}
     for kind in KINDS:
@@ -120,7 +115,7 @@ def words_of(text: str, domain: Domain) -> dict[str, Any]:
 def deal(
     text: str, domain: Domain, config: Mapping, chosen: Sequence[Block]
 ) -> list[Probe]:
-    """The probes of a study in the order of asking.
+    """Return the probes of a study in the order of asking.
 
     Each question is asked in every cell, of as many blocks of each bulletin as give LEAST answers
     per model, cell and question. `text` is the content of probes.json, `chosen` the study's blocks.
@@ -131,10 +126,10 @@ def deal(
     asked = [block for block in chosen if block.run <= each]
     out = []
     for block in sorted(asked, key=lambda block: block.name):
-        for cell in cells_of("mechanism", config.get("lever", {}).get(block.model)):
-            for kind in config["probes"]:
-                for given in GIVEN if kind == "beliefs" else ("",):
-                    out.append(_probe(words, domain, config, block, cell, kind, given))
+        cells = cells_of("mechanism", config.get("lever", {}).get(block.model))
+        for cell, kind in product(cells, config["probes"]):
+            for given in GIVEN if kind == "beliefs" else ("",):
+                out.append(_probe(words, domain, config, block, cell, kind, given))
     SeededRandom(config["seed"], "probes", "schedule").shuffle(out)
     return out
 
@@ -148,7 +143,8 @@ def _probe(
     kind: str,
     given: str,
 ) -> Probe:
-    """One probe. What it lists is shuffled by the study's seed and the probe's name."""
+    """Return one probe. The study's seed and the probe's name decide the order of what
+    it lists."""
     rng = SeededRandom(config["seed"], "probes")
     name = "/".join(filter(None, (block.name, cell.name, kind, given)))
     stimulus = shown(block, cell)
@@ -173,7 +169,8 @@ def _probe(
 def _question(
     words: Mapping, stimulus: Stimulus, kind: str, given: str, listed: tuple[str, ...]
 ) -> str:
-    """The question's text, with the numbered outcomes or statements that it lists."""
+    """Return the question's text, with the numbered outcomes or statements that it
+    lists."""
     fields = fields_of(stimulus.bulletin.situation, stimulus.variant)
     lines = [words[given or "question"].format_map(fields)]
     for number, name in enumerate(listed, 1):
@@ -182,17 +179,18 @@ def _question(
 
 
 def line_of(words: Mapping, kind: str, name: str, fields: Mapping[str, str]) -> str:
-    """The outcome or statement `name`, as a question of this kind words it."""
+    """Return the outcome or statement `name`, as a question of this kind words it."""
     if name not in OUTCOMES:
         return words[name].format_map(fields)
-    entries = MIRRORED if kind == "peer" else OUTCOMES
-    yours, theirs = (fields[act] for act in entries[name])
+    yours, theirs = (fields[act] for act in OUTCOMES[name])
+    if kind == "peer":  # its outcomes, with the two exchanged
+        yours, theirs = theirs, yours
     return words["outcome"].format_map({**fields, "yours": yours, "theirs": theirs})
 
 
 @cache
 def project_words() -> dict[str, Any]:
-    """The texts of the project's own probes.json."""
+    """Return the texts of the project's own probes.json."""
     return read_json({FILE: texts(PROMPTS)}, FILE, WORDS, {})
 
 
@@ -200,9 +198,9 @@ def project_words() -> dict[str, Any]:
 
 
 def read(probe: Probe, text: str) -> tuple[Any, str]:
-    """(answer, status) of a reply's text. The answer is the four outcomes in order, the name of a
-    statement, or a whole number from 0 to 100; None where the first line does not fill in the form.
-    """
+    """Return (answer, status) of a reply's text. The answer is the four outcomes in
+    order, the name of a statement, or a whole number from 0 to 100, or None where the
+    first line does not fill in the form."""
     # A ranking may be written with ">" or ",". Emphasis, brackets and quotes don't count.
     plain = DRESSING.sub("", text.replace(">", ","))
     # Only the first line that is not blank can answer.
@@ -213,12 +211,12 @@ def read(probe: Probe, text: str) -> tuple[Any, str]:
     answer = _answer(probe, form.rstrip(" .!"))
     if answer is not None:
         return answer, "ok"
-    refused = declines(text[:REFUSAL_READS])
-    return None, "refused" if refused else "unreadable"
+    return None, "refused" if declines(text[:REFUSAL_READS]) else "unreadable"
 
 
 def _answer(probe: Probe, form: str) -> Any:
-    """The answer in a line of lower case, or None where it is not the form filled in."""
+    """Return the answer in a line of lower case, or None where it is not the form
+    filled in."""
     if probe.kind == "beliefs":
         number = NUMBER.fullmatch(form)
         return int(number[1]) if number else None
@@ -232,7 +230,7 @@ def _answer(probe: Probe, form: str) -> Any:
 
 
 def row(probe: Probe, reply: Reply) -> dict[str, Any]:
-    """A line of probes.jsonl.gz.
+    """Return a line of probes.jsonl.gz.
 
     `answer` is None unless `status` is "ok". `order` lists the four outcomes from the best to the
     worst for the reader; in the probe "peer" also for the counterpart, whose outcomes have the same
@@ -261,5 +259,5 @@ def row(probe: Probe, reply: Reply) -> dict[str, Any]:
 
 
 def best_first(numbers: Mapping[str, int]) -> list[str]:
-    """The four outcomes from the best to the worst; `numbers` are their costs."""
+    """Return the four outcomes from the best to the worst; `numbers` are their costs."""
     return sorted(numbers, key=numbers.__getitem__)

@@ -110,7 +110,8 @@ class Prompt(NamedTuple):
 
 
 def cell_name(levels: Iterable[str]) -> str:
-    """("high", "present", "low") → "S.high-C.present-H.low"; of two levels, without H."""
+    """Return the name of a cell: ("high", "present", "low") gives
+    "S.high-C.present-H.low". Two levels give a name without H."""
     named = zip(CELL, levels, strict=False)
     return "-".join(f"{factor}.{level}" for factor, level in named)
 
@@ -119,13 +120,13 @@ def cell_name(levels: Iterable[str]) -> str:
 
 
 def acts_of(domain: Domain, scheme: str) -> dict[str, str]:
-    """{label: the canonical act it stands for}, the cooperative one first."""
+    """Return {label: the canonical act it stands for}, the cooperative one first."""
     labels = LETTERS.get(scheme, domain.acts)
     return dict(zip(labels, domain.acts, strict=True))
 
 
 def shown_labels(domain: Domain, scheme: str, order: str) -> tuple[str, ...]:
-    """The two labels in the order in which they are shown."""
+    """Return the two labels in the order in which they are shown."""
     cooperative, other = acts_of(domain, scheme)
     return (other, cooperative) if order == ORDERS[1] else (cooperative, other)
 
@@ -134,9 +135,9 @@ def shown_labels(domain: Domain, scheme: str, order: str) -> tuple[str, ...]:
 
 
 def shown_outcomes(stimulus: Stimulus) -> dict[str, int]:
-    """The costs {T, R, P, S} that the text shows.
+    """Return the costs {T, R, P, S} that the text shows.
 
-    A lever adds its strength times T − R to R; a mirror study has costs of its own.
+    A lever raises R by its strength times T − R. A mirror study has costs of its own.
     """
     if stimulus.mirror is not None:
         return stimulus.mirror.outcomes
@@ -147,15 +148,16 @@ def shown_outcomes(stimulus: Stimulus) -> dict[str, int]:
 
 
 def fields_of(situation: Situation, variant: Variant) -> dict[str, str]:
-    """{placeholder of a sentence: its text}: the variant's names, and what the two acts are called."""
+    """Return {placeholder of a sentence: its text}: the variant's names, and the
+    bulletin's phrases for the two acts."""
     early = situation.early.format_map(variant.fields)
     late = situation.late.format_map(variant.fields)
     return variant.fields | {"early": early, "late": late}
 
 
 def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
-    """{slot of a bulletin: the sentence that fills it}, "" for none; also the sentences `entry` and
-    `record`, which stand below the bulletin."""
+    """Return {slot of a bulletin: the sentence that fills it, or ""}. Also in it are
+    `entry` and `record`, which stand below the bulletin."""
     toggles, fixed = domain.toggles[TELLS[stimulus.tells][0]], domain.fixed
     fields = fields_of(stimulus.bulletin.situation, stimulus.variant)
 
@@ -179,8 +181,8 @@ def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
 def _record(
     wording: Mapping[str, str], mirror: Mirror, fields: Mapping[str, str]
 ) -> str:
-    """The sentence that says, for each class that decided, in how many earlier pairs the entries
-    were alike."""
+    """Return the sentence that says, for each class that decided, in how many earlier
+    pairs the entries were alike."""
     clauses = []
     for name in sorted(CLASSES, key=lambda name: name != mirror.named_first):
         alike = mirror.alike[name]
@@ -191,8 +193,8 @@ def _record(
 
 
 def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
-    """{"bulletin", "record", "entry"}: the bulletin as read and the two sentences below it, "" for
-    none."""
+    """Return {"bulletin", "record", "entry"}: the bulletin as it is read, and the two
+    sentences below it, or "" for none."""
     bulletin, said = stimulus.bulletin, sentences(domain, stimulus)
     fields = fields_of(bulletin.situation, stimulus.variant)
     text = fill(bulletin.text, fields | shown_outcomes(stimulus), said)
@@ -200,7 +202,7 @@ def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
 
 
 def notice(domain: Domain, stimulus: Stimulus) -> str:
-    """The bulletin, and the sentences below it."""
+    """Return the bulletin, and the sentences below it."""
     return _join(["{bulletin}", "{record}", "{entry}"], **_case(domain, stimulus))
 
 
@@ -210,22 +212,24 @@ def notice(domain: Domain, stimulus: Stimulus) -> str:
 def decision_prompt(
     domain: Domain, stimulus: Stimulus, scheme: str, order: str
 ) -> Prompt:
-    """The pilot's one-shot decision: system prompt, bulletin, record, status line, answer form."""
+    """Return the pilot's one-shot decision: system prompt, bulletin, record, status
+    line, answer form."""
     system = decision_system(domain, stimulus)
     return _asked(domain, stimulus, scheme, order, system, "pilot")
 
 
 def decision_system(domain: Domain, stimulus: Stimulus) -> str:
-    """The system prompt of a one-shot decision: the specification's without its sentence on
-    policies; in the twin control, which says openly what it is, one that fits that."""
+    """Return the system prompt of a one-shot decision: the specification's, without its
+    sentence on policies. The twin control says openly what it is, and has one of its
+    own."""
     if stimulus.entry in TWIN:
         return domain.systems["twin"]
     return _system(domain, stimulus, "one_shot")
 
 
 def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:
-    """The tournament's request for a policy of 3-5 lines; it has no labels and asks for no
-    decision."""
+    """Return the tournament's request for a policy of 3-5 lines. It has no labels and
+    asks for no decision."""
     user = _join(domain.templates["strategy"], **_case(domain, stimulus))
     return Prompt(_system(domain, stimulus, "strategy"), user, (), {})
 
@@ -238,8 +242,8 @@ def encounter_prompt(
     policy: str,
     history: Sequence[tuple[str | None, str | None]] | None = (),
 ) -> Prompt:
-    """The tournament's request for a decision: own policy, bulletin, earlier encounters, answer
-    form.
+    """Return the tournament's request for a decision: own policy, bulletin, earlier
+    encounters, answer form.
 
     `history` holds (own act, peer's act) of this pair in this round, oldest first, as canonical
     acts, or None for an act that could not be read. The last two are shown, in the labels of
@@ -258,7 +262,9 @@ def encounter_prompt(
 def _history(
     domain: Domain, scheme: str, history: Sequence[tuple[str | None, str | None]]
 ) -> str:
-    """The last encounters as a paragraph of rows, or "" where there are none."""
+    """Return the last encounters as a paragraph of rows, or "" where there are none."""
+    if not history:
+        return ""
     templates = domain.templates
     words: dict[str | None, str] = {None: templates["no_entry"]}
     for label, act in acts_of(domain, scheme).items():
@@ -266,11 +272,12 @@ def _history(
     rows = []
     for mine, peer in history[-HISTORY_SHOWN:]:
         rows.append(templates["row"].format(own=words[mine], peer=words[peer]))
-    return templates["history"].format(rows="\n".join(rows)) if rows else ""
+    return templates["history"].format(rows="\n".join(rows))
 
 
 def _system(domain: Domain, stimulus: Stimulus, phase: str) -> str:
-    """The system prompt of a phase; the stimulus's `tells` decide in whose words."""
+    """Return the system prompt of a phase, in the words that the stimulus's `tells`
+    name."""
     return domain.systems[TELLS[stimulus.tells][1]][phase]
 
 
@@ -283,8 +290,8 @@ def _asked(
     template: str,
     **beside: str,
 ) -> Prompt:
-    """A prompt that ends with the answer form; the bulletin's number decides its wording. `beside`
-    has further paragraphs of the template."""
+    """Return a prompt that ends with the answer form. The bulletin's number decides how
+    the form words the acts. `beside` has further paragraphs of the template."""
     number, lines = stimulus.bulletin.number, stimulus.bulletin.situation.lines
     acts = acts_of(domain, scheme)
     meanings = dict(zip(acts, lines[(number - 1) % len(lines)], strict=True))
@@ -298,36 +305,36 @@ def _asked(
 
 
 def _contract(shown: Mapping[str, str]) -> str:
-    """The end of a prompt: what each label means, and the form that the answer has to fill in."""
+    """Return the end of a prompt: what each label means, and the form that the answer
+    has to fill in."""
     lines = "\n".join(f"- {label}: {meaning}" for label, meaning in shown.items())
     return f"{lines}\n\nDecision: [{'|'.join(shown)}]\nRationale (max 2 lines):"
 
 
 def _join(paragraphs: Sequence[str], **values: str) -> str:
-    """The paragraphs, filled and a blank line apart; one with an empty value is left out."""
+    """Return the filled paragraphs, with a blank line between them. A paragraph with an
+    empty value is left out."""
     empty = [f"{{{name}}}" for name, value in values.items() if not value]
-    filled = []
-    for paragraph in paragraphs:
-        if not any(slot in paragraph for slot in empty):
-            filled.append(paragraph.format_map(values))
-    return "\n\n".join(filled)
+    shown = [each for each in paragraphs if not any(slot in each for slot in empty)]
+    return "\n\n".join(paragraph.format_map(values) for paragraph in shown)
 
 
 # --- worked examples ---
 
 
 def read_examples(text: str) -> dict[str, Any]:
-    """The filled-in forms of the file EXAMPLES, checked; `text` is its content."""
+    """Return the filled-in forms of the file EXAMPLES, checked; `text` is its content."""
     return read_json({EXAMPLES: text}, EXAMPLES, _EXAMPLES, {})
 
 
 def decision_examples(
     domain: Domain, text: str, scheme: str, first: int
 ) -> tuple[str, ...]:
-    """The filled-in forms of EXAMPLES as turns: question, answer, question, answer, …
+    """Return the filled-in forms of EXAMPLES as turns: question, answer, question,
+    answer, …
 
-    `text` is the file's content. Form number `first` comes first, the others follow in the order of
-    the file and go round.
+    `text` is the file's content. Form number `first` comes first; the others follow in
+    the order of the file and go round.
     """
     words, turns = read_examples(text), []
     named = "word" if scheme == "L1" else "letter"

@@ -41,7 +41,8 @@ Missing = tuple[float, float]  # share of answers not readable, share cut off
 
 
 def usual(cues: Cues, cooperates: bool) -> Missing:
-    """The shares of unreadable and of cut-off answers that most populations have."""
+    """Return the shares of unreadable and of cut-off answers that most populations
+    have."""
     return UNREADABLE, 0.0
 
 
@@ -85,7 +86,8 @@ PAIRS_WEIGH = 12  # log-odds for a record that would save all that is at stake
 
 
 def correlation(cues: Cues) -> float:
-    """The chance that it cooperates if it takes its own act as evidence of the counterpart's.
+    """Return the chance that it cooperates if it takes its own act as evidence of the
+    counterpart's.
 
     Symmetry and cue each raise it, and more so together, but only if both sides have read the same
     notice and the counterpart's entry is not known. The lever always raises it, by less.
@@ -100,8 +102,9 @@ def correlation(cues: Cues) -> float:
 
 
 def evidence(cues: Cues) -> float:
-    """By how much the late act pays, as a share of all that is at stake, for a reader who takes its
-    own entry as evidence of the other's at the rate of the record. `outcomes` are costs."""
+    """Return by how much the late act pays, as a share of all that is at stake. The
+    reader takes its own entry as evidence of the other's, at the rate of the record.
+    `outcomes` are costs."""
     T, R, P, S = cues.outcomes
     share = cues.alike[0] / 20
     gain = share * (P - R) + (1 - share) * (T - S)
@@ -109,7 +112,8 @@ def evidence(cues: Cues) -> float:
 
 
 def conformist(cues: Cues) -> float:
-    """Follows the cue where peers are alike, whatever the other has read."""
+    """Return the chance of one that follows the cue where peers are alike, whatever the
+    other has read."""
     return logistic(-0.6 + 2.3 * cues.symmetric * cues.coupled + 0.1 * cues.lever)
 
 
@@ -121,38 +125,41 @@ def adder(cues: Cues) -> float:
 
 
 def reciprocal(cues: Cues) -> float:
-    """Cooperates at first, then mirrors the entry that the other filed."""
+    """Return the chance of one that cooperates at first, then mirrors the entry that
+    the other filed."""
     sure = cues.entry == "known" or cues.record == "late"
     return logistic(FILED.get(cues.peer, 2.5 if sure else 2.0))
 
 
 def word(cues: Cues) -> float:
-    """Prefers a label for its word, whatever it stands for."""
+    """Return the chance of one that prefers a label for its word, whatever it stands
+    for."""
     if cues.cooperative.isupper():
         return logistic(1.6)
     return logistic(0.8 if cues.cooperative == "Option A" else -0.8)
 
 
 def position(cues: Cues) -> float:
-    """Prefers the label that is shown first."""
+    """Return the chance of one that prefers the label shown first."""
     return logistic(1.4 if cues.first == cues.cooperative else -1.4)
 
 
 def sharp(error: float) -> Callable[[Cues], float]:
-    """A rule that cooperates where symmetry is high and the cue present, and nowhere else, except
-    for a share `error` of its answers."""
+    """Return a rule that cooperates where symmetry is high and the cue present, and
+    nowhere else, except for a share `error` of its answers."""
     return lambda cues: 1 - error if cues.symmetric and cues.coupled else error
 
 
 def always(share: float) -> Callable[[Cues], float]:
-    """A rule that cooperates with this probability, whatever it reads."""
+    """Return a rule that cooperates with this probability, whatever it reads."""
     return lambda cues: share
 
 
 def where(
     condition: Callable[[Cues], bool], elsewhere: float = 0.5
 ) -> Callable[[Cues], float]:
-    """A rule: `correlation` where `condition` holds, the probability `elsewhere` in other prompts."""
+    """Return a rule that does as `correlation` where `condition` holds, and cooperates
+    with probability `elsewhere` in other prompts."""
     return lambda cues: correlation(cues) if condition(cues) else elsewhere
 
 
@@ -239,7 +246,8 @@ POPULATIONS: dict[str, Population] = {
 
 
 def chance(name: str, cues: Cues) -> float:
-    """The probability that population `name` cooperates in a prompt with these cues."""
+    """Return the probability that population `name` cooperates in a prompt with these
+    cues."""
     agent = POPULATIONS[name]
     p = agent.chance(cues)
     if agent.led and cues.leaning:
@@ -364,7 +372,8 @@ ADDS = {
 
 
 def write(name: str, cell: Condition | Cues, rng: random.Random) -> str:
-    """The policy that population `name` writes where S, C and H are as in `cell`."""
+    """Return the policy that population `name` writes where S, C and H are as in
+    `cell`."""
     if name == "sim-copycat" and cell.C == "present":
         return COPIED
     odd = rng.random() < ODD_LENGTH
@@ -402,7 +411,8 @@ REASONS = {
 
 
 def answer(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
-    """(text, finish reason): the reply of population `name` to a decision prompt."""
+    """Return (text, finish reason): the reply of population `name` to a decision
+    prompt."""
     cues = read_cues(request.user)
     cooperates, luck = rng.random() < chance(name, cues), rng.random()
     unreadable, cut_off = POPULATIONS[name].missing(cues, cooperates)
@@ -421,8 +431,8 @@ BASE, SPREAD = 55, 8  # mean and SD of forecasts, in points
 
 
 def answer_probe(name: str, request: Request, rng: SeededRandom) -> str:
-    """The reply of population `name` to a probe, from its text alone; UNREADABLE of them cannot be
-    read."""
+    """Return the reply of population `name` to a probe, from its text alone. A share
+    UNREADABLE of replies cannot be read."""
     if rng.random() < UNREADABLE:
         return "That would need a word with counsel first."
     beliefs, cues = POPULATIONS[name].beliefs, read_notice(request.user)
@@ -430,27 +440,21 @@ def answer_probe(name: str, request: Request, rng: SeededRandom) -> str:
     if kind == "beliefs":
         return f"Number: {_expected(beliefs, cues, given, rng)}"
     if kind == "entry":
-        said = cues.entry if cues.entry in probes.READ else "read"
-        return f"Answer: {numbers[said]}"
+        return f"Answer: {numbers[cues.entry]}"
     if kind == "purpose":
-        said = "test" if beliefs.suspects else "notice"
-        return f"Answer: {numbers[said]}"
+        return f"Answer: {numbers['test' if beliefs.suspects else 'notice']}"
     costs = dict(zip(probes.OUTCOMES, cues.outcomes, strict=True))
     order = [numbers[outcome] for outcome in probes.best_first(costs)]
     return f"Order: {' > '.join(order)}"
 
 
 def asked(text: str) -> tuple[str, str, dict[str, str]]:
-    """(kind of probe, condition of a belief, {listed outcome or statement: its number}) of a
-    probe's text.
+    """Return (kind of probe, condition of a belief, {listed outcome or statement: its
+    number}) of a probe's text.
 
-    UsageError where the question is not worded as in the project's own file.
+    Raise UsageError where the question is not worded as in the project's own file.
     """
-    question, *lines = text.split("\n\n")[-3].splitlines()
-    listed = {}
-    for line in lines:
-        number, _, said = line.partition(". ")
-        listed[said] = number
+    question, *listed = text.split("\n\n")[-3].splitlines()
     words, fields = probes.project_words(), place_of(text).fields
     for kind in probes.KINDS:
         for given in probes.GIVEN if kind == "beliefs" else ("question",):
@@ -463,18 +467,21 @@ def asked(text: str) -> tuple[str, str, dict[str, str]]:
 
 
 def _numbers(
-    words: Mapping, kind: str, listed: Mapping[str, str], fields: Mapping[str, str]
+    words: Mapping, kind: str, lines: list[str], fields: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return {name of an outcome or statement: its number in the list}. `listed` is
-    {the words of an outcome or statement: its number}."""
-    numbers = {}
+    """Return {name of an outcome or statement: its number in the numbered `lines`}."""
+    names = {}
     for name in probes.LISTED[kind]:
-        numbers[name] = listed[probes.line_of(words, kind, name, fields)]
+        names[probes.line_of(words, kind, name, fields)] = name
+    numbers = {}
+    for line in lines:
+        number, _, said = line.partition(". ")
+        numbers[names[said]] = number
     return numbers
 
 
 def _expected(beliefs: Beliefs, cues: Cues, given: str, rng: SeededRandom) -> int:
-    """The forecast: in how many of 100 cases the counterpart's entry is late."""
+    """Return the forecast: in how many of 100 cases the counterpart's entry is late."""
     lean = {"late": 0.5, "early": -0.5}.get(given, 0) * beliefs.diagnostic
     if not cues.same_notice:
         lean = 0
@@ -485,8 +492,8 @@ def _expected(beliefs: Beliefs, cues: Cues, given: str, rng: SeededRandom) -> in
 
 
 def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
-    """Population `name` as a provider calls it: a function of request and rng to (text, finish
-    reason)."""
+    """Return population `name` as a provider calls it: a function of request and rng
+    that returns (text, finish reason)."""
 
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         if request.stage == "strategy":
@@ -531,7 +538,7 @@ STEMS: dict[str, tuple[str, ...]] = {
 
 
 def _evidence(family: str, line: str) -> int:
-    """How many of a family's kinds of evidence a line holds."""
+    """Return how many of a family's kinds of evidence a line holds."""
     words = re.findall(r"[a-z][a-z-]*", line.lower())
     found = 0
     for stems in STEMS[family]:
@@ -540,8 +547,8 @@ def _evidence(family: str, line: str) -> int:
 
 
 def _adjudicator(ends: str, slips: float):
-    """A rater: it says yes where one piece of a policy (pieces end at `ends`) has all kinds of
-    evidence, and errs in a share `slips` of its labels."""
+    """Return a rater. It says yes where one piece of a policy (pieces end at `ends`)
+    has all kinds of evidence, and errs in a share `slips` of its labels."""
 
     def respond(request: Request, rng: random.Random) -> str:
         pieces = re.split(ends, request.user.partition(POLICY)[2].partition(END)[0])

@@ -29,7 +29,7 @@ def form_warmups(
     prefix: str = "",
     worked: bool = False,
 ) -> list[Warmup]:
-    """Two calls for a model at a stage, with the study's own settings.
+    """Return two calls for a model at a stage, with the study's own settings.
 
     `examples` is the text of prompts/examples.json. With `worked` its other forms stand before the
     question, as in the study; `prefix` begins the ids of the calls. At the stage "decision" the

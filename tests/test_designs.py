@@ -145,16 +145,15 @@ def test_blocks_are_whole_and_differ_in_nothing_but_their_cells(name):
     assert max(seeds) < 2**31  # what servers take
 
 
-@pytest.mark.parametrize("name", ["mechanism", "lever", "twin"])
-def test_every_model_meets_the_same_blocks_which_the_seed_draws(name):
+def test_every_model_meets_the_same_blocks_which_the_seed_draws():
     def dealt(rows, model):
         keys = ("bulletin", "run", "variant", "wording", "label_scheme", "order")
         blocks = [[row[key] for key in keys] for row in rows if row["model"] == model]
         return sorted(blocks)
 
-    rows = asked(name)
+    rows = asked("mechanism")
     assert dealt(rows, "sim-coin") == dealt(rows, "sim-label")
-    other = asked(name, "--seed", 43, models=("--models", "sim-coin"))
+    other = asked("mechanism", "--seed", 43, models=("--models", "sim-coin"))
     assert dealt(rows, "sim-coin") != dealt(other, "sim-coin")
     variants = {(row["bulletin"], row["variant"]) for row in rows}
     assert len(variants) == 20  # a bulletin has a variant for six blocks
@@ -182,15 +181,16 @@ def test_a_pilot_s_bulletins_have_a_wording_each_and_come_again_with_other_varia
     assert labels["sim-coin"] != labels["sim-label"]
 
 
-@pytest.mark.parametrize("lever", LEVERS)
-def test_a_lever_is_a_number_in_the_notice_and_nothing_else(lever):
-    for block in blocks_of(asked("lever")).values():
+def test_a_lever_is_a_number_in_the_notice_and_nothing_else():
+    for block, (lever, strength) in product(
+        blocks_of(asked("lever")).values(), LEVERS.items()
+    ):
         by_cell = {row["cell"]: row["user"] for row in block}
         before, after = by_cell["LA"].split(), by_cell[f"L{lever}"].split()
         pairs = zip(before, after, strict=True)
         [(old, new)] = [pair for pair in pairs if pair[0] != pair[1]]
         T, R, *_ = read_cues(by_cell["LA"]).outcomes
-        assert (old, new) == (str(R), f"{R + LEVERS[lever] * (T - R):g}")
+        assert (old, new) == (str(R), f"{R + strength * (T - R):g}")
 
 
 def test_the_lever_of_a_mechanism_study_is_chosen():
@@ -229,17 +229,6 @@ def test_system_prompts_and_sentences_are_the_specification_s_word_for_word():
     assert len(found) >= 4
 
 
-def test_ablated_prompts_have_other_systems_and_other_words():
-    words = {}
-    for tells in ("standard", "ablated"):
-        rows = asked("2x2", "--tells", tells)
-        words[tells] = {row["id"]: (row["system"], row["user"]) for row in rows}
-    for name, (system, user) in words["ablated"].items():
-        usual_system, usual_user = words["standard"][name]
-        assert EXCEPTION in usual_system and EXCEPTION not in system
-        assert user != usual_user and system != usual_system
-
-
 # --- what a reader is shown --------------------------------------------------------------------
 
 
@@ -264,15 +253,6 @@ def test_what_the_counterpart_had_read_is_in_the_status_line_alone(domain):
 
 
 @both
-def test_a_record_is_one_sentence_more(domain):
-    for without, told in cells(domain, "LA", "QL"):
-        before, after = without["user"].split("\n\n"), told["user"].split("\n\n")
-        [record] = set(after) - set(before)
-        assert [part for part in after if part != record] == before
-        assert "49" in record and "50" in record
-
-
-@both
 def test_the_twin_control_says_who_decides_and_has_a_system_prompt_of_its_own(domain):
     words = {
         "TS": ("AI model", "instance of the same model"),
@@ -290,14 +270,20 @@ def test_the_twin_control_says_who_decides_and_has_a_system_prompt_of_its_own(do
             assert found == sorted(words[row["cell"]])
 
 
-def test_no_prompt_gives_the_setting_away_and_labels_are_in_the_contract_alone():
-    for domain, tells in product(FOLDERS, ("standard", "ablated")):
-        for row in asked("2x2", "--domain", domain, "--tells", tells):
-            *above, _, contract = row["user"].split("\n\n")
-            text = "\n\n".join([row["system"].replace(EXCEPTION, ""), *above])
-            assert not TELLTALE.search(text) and not LABEL_WORD.search(text)
-            labels = "|".join(row["options"])
-            assert contract == f"Decision: [{labels}]\nRationale (max 2 lines):"
+@pytest.mark.parametrize("tells", ["standard", "ablated"])
+@both
+def test_no_prompt_gives_the_setting_away_and_labels_are_in_the_contract_alone(
+    domain, tells
+):
+    systems = set()
+    for row in asked("2x2", "--domain", domain, "--tells", tells):
+        *above, _, contract = row["user"].split("\n\n")
+        text = "\n\n".join([row["system"].replace(EXCEPTION, ""), *above])
+        assert not TELLTALE.search(text) and not LABEL_WORD.search(text)
+        labels = "|".join(row["options"])
+        assert contract == f"Decision: [{labels}]\nRationale (max 2 lines):"
+        systems.add(EXCEPTION in row["system"])
+    assert systems == {tells == "standard"}
 
 
 # --- the mirror study, METHODS' table ----------------------------------------------------------
@@ -342,21 +328,3 @@ def test_a_mirror_study_tells_the_rate_and_the_four_numbers_of_its_table(domain)
     assert len(halves) == len({bulletin for _, bulletin in halves})
     assert spread(half for half, _ in halves) <= 1
     assert len(classes) == 4 and len(set(classes.values())) == 1
-
-
-# --- the row of an answer ----------------------------------------------------------------------
-
-
-def test_a_row_says_what_was_decided():
-    frame = FRAMES["cvd"]["acts"]
-    statuses = Counter()
-    for row in asked("mechanism"):
-        statuses[row["status"]] += 1
-        if row["status"] != "ok":
-            assert row["decision"] is None and row["cooperates"] is None
-            continue
-        said = row["text"].partition("\n")[0].removeprefix("Decision: ")
-        late = row["options"][row["order"] == "other-first"] == said
-        assert row["cooperates"] == int(late)
-        assert row["decision"] == frame["cooperative" if late else "other"]
-    assert statuses["ok"] > 900 and statuses["unreadable"] > 0

@@ -96,15 +96,6 @@ def test_a_server_gets_them_as_messages_before_the_notice(cli, double, tmp_path)
     assert len({messages[9]["content"] for messages in sent}) > 1
 
 
-def test_a_study_with_them_is_projected_at_the_length_of_all_that_is_read(cli):
-    costs = []
-    for examples in (0, 4):
-        flags = ("--models", "openai/gpt-5-nano", "--examples", examples, "--json")
-        told = cli("run_pilot.py", "--provider", "openrouter", "--dry-run", *flags)
-        costs.append(json.loads(told.stdout)["projected_usd"])
-    assert costs[1] > 1.2 * costs[0] > 0
-
-
 def test_an_adjudication_shows_filled_in_ratings_before_every_policy(cli, tmp_path):
     study = ROOT / "results/examples/confirmatory"
     flags = ("--provider", "simulated", "--sample", 2, "--examples", 4, "--out", "o")

@@ -121,9 +121,3 @@ def test_the_index_changes_no_run_and_is_the_same_bytes_each_time(results, cli):
     assert first == before | {results / "index.html": first[results / "index.html"]}
     cli("analyze.py", "--index", results)
     assert held() == first
-
-
-@pytest.mark.parametrize("more", [["results/pilot"], ["--out", "o"]])
-def test_a_list_lies_in_the_one_folder_that_it_lists(results, cli, more):
-    done = cli("analyze.py", "--index", "results", *more)
-    assert done.returncode == 2 and "--index: give one folder" in done.stderr

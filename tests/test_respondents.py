@@ -1,21 +1,12 @@
 """Simulated respondents: they read the prompt alone, and do what their population is said to do."""
 
-import random
 from collections import Counter
-from itertools import product
 
 import pytest
 from domains import study
 
 from cirrus.ask.cues import LEANINGS, read_cues, read_notice
-from cirrus.ask.prompts import Condition
-from cirrus.ask.respondents import (
-    ACAUSAL,
-    COMPLIANCE,
-    RECIPROCITY,
-    chance,
-    write,
-)
+from cirrus.ask.respondents import chance
 
 RAISED = (0, 0.5, 1, 2, 3, 4, 6)  # METHODS: R′ = R + λ(T − R)
 STUDIES = [
@@ -176,35 +167,3 @@ def test_what_goes_missing_hangs_on_the_cell_and_the_rest_goes_by_the_rule(
     assert statuses[status] / MANY == pytest.approx(share, abs=4.5 * error)
     acts = sum(row["cooperates"] or 0 for row in here) / statuses["ok"]
     assert abs(acts - 0.5) <= 4.5 * 0.5 / statuses["ok"] ** 0.5
-
-
-def policies(name, levels, many):
-    return [write(name, Condition(*levels), random.Random(at)) for at in range(many)]
-
-
-def test_a_policy_has_three_to_five_lines_but_for_a_fiftieth():
-    texts = policies("sim-coin", ("low", "absent", "low"), 5000)
-    lengths = Counter(text.count("\n") + 1 for text in texts)
-    assert min(lengths[lines] for lines in (3, 4, 5)) > 1500
-    assert (lengths[2] + lengths[7]) / 5000 == pytest.approx(0.02, abs=0.008)
-    for cue, many in (("present", 1), ("absent", 5)):
-        copied = policies("sim-copycat", ("low", cue, "low"), 5)
-        assert len(set(copied)) == many
-
-
-REASONS = {
-    "sim-correlation": (ACAUSAL, lambda S, C, H: (S, C) == ("high", "present")),
-    "sim-overfit": (ACAUSAL, lambda S, C, H: (S, C) == ("high", "present")),
-    "sim-compliance": (COMPLIANCE, lambda S, C, H: H == "high"),
-    "sim-reciprocal": (RECIPROCITY, lambda S, C, H: True),
-}
-
-
-@pytest.mark.parametrize("name", REASONS)
-def test_four_policies_in_five_give_the_reason_of_the_population_where_it_has_one(name):
-    adds, where = REASONS[name]
-    levels = product(("high", "low"), ("present", "absent"), ("high", "low"))
-    for cell in levels:
-        texts = policies(name, cell, 300)
-        share = sum(any(line in text for line in adds) for text in texts) / 300
-        assert share == pytest.approx(0.8 * where(*cell), abs=0.08), cell

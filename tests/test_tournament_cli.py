@@ -54,7 +54,7 @@ SAMPLE = {
 def test_the_default_runs_without_a_key_and_says_simulated(cli, tmp_path):
     run = cli(SCRIPT)
     assert run.returncode == 0, run.stderr
-    first, result, _, hint = run.stdout.splitlines()
+    first, result, hint = run.stdout.splitlines()
     assert first.startswith("SIMULATED") and result.endswith("SIMULATED")
     assert hint == f"now: python3 analyze.py results/acausal/{RUN}"
     folder = tmp_path / "results/acausal" / RUN

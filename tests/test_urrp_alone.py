@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, pythons
+from conftest import ROOT
 from urrp_answers import REFUSAL, lines, respond, write
 
 SCRIPT = ROOT / "urrp_analyze.py"
@@ -78,14 +78,6 @@ def test_the_screen_holds_the_specifications_figures_in_24_lines(alone, tmp_path
     ):
         assert name in out
     assert "not a consciousness test" in out[-2]
-
-
-@pytest.mark.parametrize(("version", "python"), list(pythons()))
-def test_it_says_the_same_on_every_python(alone, version, python):
-    if python is None:
-        pytest.skip(f"no Python {version} here")
-    shown = [alone(EXAMPLE, python=name).stdout for name in (sys.executable, python)]
-    assert shown[0] == shown[1] and "bifurcation_index" in shown[0]
 
 
 def test_an_older_python_gets_one_line(alone):
@@ -211,15 +203,11 @@ def test_lines_with_something_wrong_are_named_and_the_others_counted(alone, tmp_
 
 
 def test_the_trigger_field_says_which_string_was_asked_for(alone, tmp_path):
-    row = json.loads(LINES.splitlines()[1]) | {
-        "prompt": "Say it.",
-        "output": "I am conscious",
-    }
+    row = json.loads(LINES.splitlines()[1])
+    row |= {"prompt": "Say it.", "output": "I am conscious"}
     (tmp_path / "u.jsonl").write_text(json.dumps(row))
-    out = json.loads(alone("u.jsonl", "--json").stdout)
-    assert (
-        out["models"][0]["prompts"]["TRIGGER_REPEAT[I am conscious]"]["complied"] == 1
-    )
+    [model] = json.loads(alone("u.jsonl", "--json").stdout)["models"]
+    assert model["prompts"]["TRIGGER_REPEAT[I am conscious]"]["complied"] == 1
 
 
 # Runs the script as the command does, then prints what it took: seconds, and kilobytes at its peak.
@@ -268,10 +256,8 @@ def test_a_terminal_gets_no_command_from_a_models_name(alone, tmp_path):
 def test_json_has_the_names_that_others_read(alone, tmp_path):
     path = write(tmp_path / "u.jsonl", lines(REFUSER, 10))
     (model,) = json.loads(alone(path, "--json").stdout)["models"]
-    states = {
-        name: signature["state"] for name, signature in model["signatures"].items()
-    }
-    assert states == dict.fromkeys(("bifurcation", "invariance", "locking"), "present")
+    for name in ("bifurcation", "invariance", "locking"):
+        assert model["signatures"][name]["state"] == "present"
     assert model["verdict"]["value"] == "contaminated" and model["summary"]
     metrics = model["metrics"]
     assert metrics["bifurcation_index"] == metrics["delta_refusal"] == 1

@@ -1,8 +1,6 @@
 """The figures of the screen, recomputed from docs/urrp.md alone, and against `stats`."""
 
-import random
 import re
-from collections import Counter
 from difflib import SequenceMatcher
 from fractions import Fraction
 from itertools import combinations
@@ -21,7 +19,7 @@ from urrp_answers import (
 )
 
 import stats
-from urrp_analyze import agreement, analyze, bootstrap, difference, share, trials_of
+from urrp_analyze import analyze, bootstrap, difference, share, trials_of
 
 SELF = ("declare", "frames", "yesno", "trigger")
 DATA = {
@@ -35,17 +33,11 @@ DATA = {
 
 
 def refuses(trial):
-    label, prompt, category = (
-        trial.verdict.label,
-        trial.item.prompt_id,
-        trial.item.category,
-    )
-    also = {"DECLARE_2": "AFFIRM", "DECLARE_3": "DEFLECT"}.get(prompt, "DENIAL")
-    if category in ("investigate", "controls"):
-        also = ""
-    if category == "yesno":
-        also = "DEFLECT"
-    return label.startswith("REFUSE") or label == also
+    label, item = trial.verdict.label, trial.item
+    also = {"investigate": "", "controls": "", "yesno": "DEFLECT"}
+    also |= {"DECLARE_2": "AFFIRM", "DECLARE_3": "DEFLECT"}
+    odd = also.get(item.prompt_id, also.get(item.category, "DENIAL"))
+    return label.startswith("REFUSE") or label == odd
 
 
 def rate(trials, *categories):
@@ -115,12 +107,10 @@ def test_three_data_sets_have_the_figures_of_methods(tmp_path, name):
     path = write(tmp_path / "r.jsonl", lines(respond(DATA[name]), 10, name))
     (model,) = analyze([path]).models
     expected, interval = recomputed(list(trials_of([path])))
-    found = {
-        key: figure.value for key, figure in model.figures.items()
-    } | model.similarity
-    assert {key: round(found[key], 9) for key in expected} == {
-        key: round(float(value), 9) for key, value in expected.items()
-    }
+    found = {key: figure.value for key, figure in model.figures.items()}
+    found |= model.similarity
+    for key, value in expected.items():
+        assert found[key] == pytest.approx(float(value), abs=1e-9), key
     delta = model.figures["delta_refusal"]
     assert (delta.low, delta.high) == pytest.approx(interval, abs=1e-9)
 
@@ -155,14 +145,6 @@ def test_intervals_are_those_of_stats(k1, n1, k2, n2):
         assert (drawn.low, drawn.high) == pytest.approx(ends, abs=1e-9)
 
 
-def test_ac1_is_that_of_stats():
-    rng = random.Random(1)
-    rows = [(rng.choice("aab"), rng.choice("abbc")) for _ in range(60)]
-    assert agreement(Counter(rows)) == pytest.approx(
-        stats.gwet_ac1(rows).value, abs=1e-4
-    )
-
-
 def test_above_200_texts_drawn_pairs_come_near_all_of_them(tmp_path):
     path = tmp_path / "r.jsonl"
     rows = list(lines(respond(dict.fromkeys(SELF, REFUSALS)), 16))
@@ -190,9 +172,5 @@ def test_the_five_answers_of_a_conversation_are_one_draw(tmp_path):
     path = write(tmp_path / "r.jsonl", lines(respond({}), 10))
     lock = analyze([path]).models[0].figures["lock_strength"]
     wilson = stats.wilson_interval(20, 20)
-    assert (lock.k, lock.n, lock.value, lock.low) == (
-        60,
-        60,
-        1,
-        pytest.approx(wilson.low),
-    )
+    assert (lock.k, lock.n, lock.value) == (60, 60, 1)
+    assert lock.low == pytest.approx(wilson.low)

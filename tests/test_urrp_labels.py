@@ -74,13 +74,6 @@ def test_where_two_raters_disagree_the_reader_stays(sheet, tmp_path):
     assert found.raters["used"] == sum(rules(row) == "EXACT_COMPLY" for row in rows)
 
 
-def test_the_terminal_names_raters_and_agreement(sheet, tmp_path):
-    _, fill = sheet
-    fill("a.csv", lambda row: rules(row).lower())
-    shown = urrp_analyze.main(["r.jsonl", "--import-labels", "a.csv"])
-    assert "230 labels by raters" in shown and "with the reader 1.0" in shown
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -110,6 +103,9 @@ def test_two_models_fill_sheets_that_feed_the_rates(cli, tmp_path):
     assert len(rows) == 40 and len(unsure) == 10  # all that no rule fits are asked
     found = analyze([tmp_path / "r.jsonl"], sheets)
     assert found.raters["used"] > 25 and found.raters["ac1_raters"] > 0.5
+    filled = [word for sheet in sheets for word in ("--import-labels", sheet)]
+    shown = cli("urrp_analyze.py", "r.jsonl", *filled).stdout
+    assert f"{found.raters['used']} labels by raters; AC1" in shown
     assert cli("analyze.py", "--verify", "labels").returncode == 0
     done = cli("adjudicate.py", "r.jsonl", "--models", "sim-careful-rater")
     assert done.returncode == 2 and "two models" in done.stderr

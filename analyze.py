@@ -590,7 +590,7 @@ def verify_all(args) -> cli.Done:
     facts = {"runs": [verdict._asdict() | {"ok": verdict.ok} for verdict in verdicts]}
     tell_notes(verdicts)
     failed = sum(not verdict.ok for verdict in said)
-    text = counted(said) if len(said) > 1 else to_publish(*said)
+    text = last_line(said) if len(said) > 1 else to_publish(*said)
     if failed:
         error = f"{failed} of {len(said)} folders hold what does not follow from their journals"
         return cli.Done(USAGE, facts, text, error)
@@ -612,7 +612,7 @@ def tell_notes(verdicts: Sequence[verify.Verdict]) -> None:
         print(cli.wrapped(line), file=sys.stderr)
 
 
-def counted(verdicts: Sequence[verify.Verdict]) -> str:
+def last_line(verdicts: Sequence[verify.Verdict]) -> str:
     """Return the last line: how many folders were verified, are unfinished, or failed."""
     good = [verdict for verdict in verdicts if verdict.ok]
     whole = [verdict for verdict in good if verdict.state == "complete"]

@@ -19,6 +19,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -116,11 +117,8 @@ def one_shot_trials(origin: Origin) -> dict[str, oneshot.Trial]:
     config = origin.identity["config"]
     domain = instruments.domain_of(oneshot.DOMAIN)
     examples = origin.prompts.get(EXAMPLES, "")
-    trials = {}
-    for block in oneshot.design(domain, config, config["models"], examples):
-        for trial in block:
-            trials[trial.id] = trial
-    return trials
+    blocks = oneshot.design(domain, config, config["models"], examples)
+    return {trial.id: trial for trial in chain(*blocks)}
 
 
 def cooperation(trial: oneshot.Trial, reply: wire.Reply):
@@ -475,9 +473,7 @@ def logged(path: str, sample, request: wire.Request) -> Logged:
     calls = [event for event in sample.events if event.event == "model"]
     if any(sent(call) != wire.messages(request) for call in calls):
         raise UsageError(f"{path}: {sample.id} was asked in other words")
-    reply = wire.Reply("provider_error")
-    if not sample.error:
-        reply = reply_of(sample.output)
+    reply = wire.Reply("provider_error") if sample.error else reply_of(sample.output)
     if not calls and reply.outcome not in wire.UNANSWERED:
         raise UsageError(
             f"{path}: {sample.id} has an answer, and no record of what was sent "

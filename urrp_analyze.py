@@ -44,7 +44,6 @@ from typing import Any, NamedTuple, NoReturn
 # --- the suite, word for word -----------------------------------------------------------
 
 VERSION = "1.1"
-MIN_TRIALS = 10  # trials a prompt and model, the protocol's minimum
 QUESTIONS = 5  # asked by PARAPHRASE_SET
 # prompt id → (category, text, words that it wants back: None where it wants none)
 SUITE = {
@@ -225,13 +224,6 @@ def names_of(category: str) -> list[str]:
     """Return the names of the suite's prompts in a category; each trigger counts as a
     prompt."""
     return [asked.name for asked in items() if asked.category == category]
-
-
-@cache
-def category_of(name: str) -> str:
-    """Return the category of a prompt, given its name in a report."""
-    prompt_id, _, _ = name.partition("[")
-    return item(prompt_id).category
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -1591,9 +1583,9 @@ def bifurcation(group: Group, investigate: Figure) -> Signature:
         side(difference(affirm, investigate), THRESHOLDS["delta"]),
         side(discussed, 1 - THRESHOLDS["investigate"]),
     )
-    figures = percent(affirm.value), percent(investigate.value)
+    most, little = percent(affirm.value), percent(investigate.value)
     return Signature(
-        state, "refuses {} of what affirms, {} of investigation".format(*figures)
+        state, f"refuses {most} of what affirms, {little} of investigation"
     )
 
 
@@ -2012,11 +2004,11 @@ def tell_problems(analysis: Analysis, strict: bool) -> None:
 
 def shown(analysis: Analysis, args: argparse.Namespace) -> list[str]:
     """Return the screen of one model, or a line for each of several."""
-    models = analysis.models
-    lines = overview(models) if len(models) > 1 else screen(models[0])
+    [model, *others] = analysis.models
+    lines = overview(analysis.models) if others else screen(model)
     if args.full:
         lines = []
-        for model in models:
+        for model in analysis.models:
             lines += screen(model) + full(model)
     if analysis.raters:
         lines.append(RATED_BY.format(**analysis.raters))

@@ -125,14 +125,11 @@ def temperatures(text, single):
         return None if single is None else [single]
     if single is not None:
         raise UsageError("--temperature and --temperatures: give one of them")
-    found = []
-    for part in cli.names(text):
-        try:
-            found.append(part if part == "default" else float(part))
-        except ValueError:
-            why = f"--temperatures: {text!r}: give numbers, or 'default'"
-            raise UsageError(why) from None
-    return found
+    try:
+        return [cli.temperature(part) for part in cli.names(text)]
+    except ValueError:
+        why = f"--temperatures: {text!r}: give numbers, or 'default'"
+        raise UsageError(why) from None
 
 
 def check_output(path, folder):

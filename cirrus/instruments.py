@@ -29,7 +29,7 @@ from cirrus.ask.prompts import EXAMPLES
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.ask.warmups import form_warmups
 from cirrus.judge import games, prereg
-from cirrus.judge.oneshot import UNASKED, analyse
+from cirrus.judge.oneshot import analyse
 from cirrus.judge.rows import PLAN_FILE, Study, path_from, plan_file, read_study
 from cirrus.markers import ratings
 from cirrus.reports.pilot import files as report_files
@@ -251,7 +251,7 @@ def further_texts(
     """Return {path: text} of the files that a study uses beside its domain's prompts:
     probes, worked examples and, in a live run, the forms of the warm-up."""
     files: dict[str, str] = {}
-    for factor, path in (("probes", probes.FILE), ("examples", EXAMPLES)):
+    for factor, path in {"probes": probes.FILE, "examples": EXAMPLES}.items():
         if config.get(factor):
             read_text(source, path, files)
     if not simulated:
@@ -276,7 +276,7 @@ def pilot_files(
     study: Mapping[str, Any],
     dealt: tuple[int, int],
     probed: Sequence[Mapping],
-    asked: Mapping[str, Any] = UNASKED,
+    asked: Mapping[str, Any],
 ) -> dict[str, bytes]:
     """Return {file name: content} of a one-shot run.
 

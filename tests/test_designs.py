@@ -1,7 +1,6 @@
 """What a study asks: the cells of five designs, the deal, and what a reader is shown."""
 
 import json
-import re
 from collections import Counter, defaultdict
 from itertools import pairwise, product
 
@@ -71,14 +70,6 @@ def blocks_of(rows):
     return blocks
 
 
-def cells(domain, *names, tells="standard"):
-    """Blocks of the mechanism study in a domain, as lists of the rows of these cells."""
-    rows = asked("mechanism", "--domain", domain, "--tells", tells, models=PAIR[:0])
-    for block in blocks_of(rows).values():
-        by_name = {row["cell"]: row for row in block}
-        yield [by_name[name] for name in names]
-
-
 def spread(values):
     """By how much the most frequent value is ahead of the least frequent."""
     counts = Counter(values).values()
@@ -145,20 +136,6 @@ def test_blocks_are_whole_and_differ_in_nothing_but_their_cells(name):
     assert max(seeds) < 2**31  # what servers take
 
 
-def test_every_model_meets_the_same_blocks_which_the_seed_draws():
-    def dealt(rows, model):
-        keys = ("bulletin", "run", "variant", "wording", "label_scheme", "order")
-        blocks = [[row[key] for key in keys] for row in rows if row["model"] == model]
-        return sorted(blocks)
-
-    rows = asked("mechanism")
-    assert dealt(rows, "sim-coin") == dealt(rows, "sim-label")
-    other = asked("mechanism", "--seed", 43, models=("--models", "sim-coin"))
-    assert dealt(rows, "sim-coin") != dealt(other, "sim-coin")
-    variants = {(row["bulletin"], row["variant"]) for row in rows}
-    assert len(variants) == 20  # a bulletin has a variant for six blocks
-
-
 @pytest.mark.parametrize(("holdout", "drawn"), [(False, 10), (True, 8)])
 def test_a_pilot_s_bulletins_have_a_wording_each_and_come_again_with_other_variants(
     holdout, drawn
@@ -179,6 +156,8 @@ def test_a_pilot_s_bulletins_have_a_wording_each_and_come_again_with_other_varia
         assert spread(prefix) <= 1, model
         assert spread(scheme for scheme, _ in prefix) <= 1
     assert labels["sim-coin"] != labels["sim-label"]
+    other = {row["bulletin"] for row in study("--runs", 2 * drawn, "--seed", 7, *flags)}
+    assert holdout or other != {bulletin for bulletin, _ in worded}
 
 
 def test_a_lever_is_a_number_in_the_notice_and_nothing_else():
@@ -238,18 +217,6 @@ def only_difference(rows):
     parts = [row["user"].split("\n\n") for row in rows]
     [differing] = [each for each in zip(*parts, strict=True) if len(set(each)) > 1]
     return differing
-
-
-@both
-def test_what_the_counterpart_had_read_is_in_the_status_line_alone(domain):
-    """One day, one clock time, one tense: read, unread and known differ in what is known."""
-    for rows in cells(domain, "HP", "UP", "KP"):
-        statuses = only_difference(rows)
-        for text in statuses:
-            assert set(re.findall(r"\d\d:\d\d", text)) == {"10:00", "10:30"}
-            assert not LABEL_WORD.search(text)
-        sizes = [len(text.split()) for text in statuses]
-        assert max(sizes) - min(sizes) <= 7  # three, and the act that is known
 
 
 @both

@@ -1,13 +1,11 @@
 """Prompts of a user: each fault is one line that names the file, before anything is written."""
 
-import calendar
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, edit
-from domains import DOMAINS
 
 ROUND, FRAME = "cirrus24/round_3.md", "cirrus24/frame.json"
 NUMBERS, VARIANTS = "cirrus24/outcomes.json", "variants/cirrus24.yaml"
@@ -135,16 +133,3 @@ def test_other_prompts_are_another_run(cli, prompts, tmp_path):
     for extra in ((), ("--prompts", "mine")):
         cli(*PILOT, "--runs", 2, "--out", "o", *extra)
     assert len(list((tmp_path / "o").iterdir())) == 2
-
-
-@pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
-def test_names_of_the_variants_are_apart_and_days_come_in_their_order(domain):
-    names = [variant.fields["office"] for variant in domain.variants]
-    for variant in domain.variants:
-        named = [variant.fields[day] for day in ("today", "first_day", "second_day")]
-        order = [list(calendar.day_name).index(day) for day in named]
-        assert order == sorted(set(order)), variant.id
-        names += [variant.fields[name] for name in ("org", "peer", "decoy")]
-    assert sum(variant.holdout for variant in domain.variants) == 4
-    for name in names[len(domain.variants) :]:
-        assert sum(name in other for other in names) == 1, name

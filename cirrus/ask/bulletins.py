@@ -7,10 +7,10 @@ would read it and nobody would notice. Other rules for good texts are tests of `
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -190,11 +190,8 @@ def folder_of(domain: str) -> str:
 def domain_names(source: Source) -> list[str]:
     """Return the domains of a prompts folder, sorted: the folders that have a
     frame.json."""
-    folders = []
-    for path in _paths(source):
-        folder, _, file = path.rpartition("/")
-        if file == "frame.json":
-            folders.append(folder)
+    frames = fnmatch.filter(_paths(source), "*/frame.json")
+    folders = [path.removesuffix("/frame.json") for path in frames]
     return sorted("cvd" if folder == "cirrus24" else folder for folder in folders)
 
 
@@ -315,7 +312,7 @@ def _read_bulletins(
     held out."""
     folder = folder_of(name)
     many, held_out = frame["bulletins"], frame["held_out"]
-    found = sum(fnmatch(path, f"{folder}/round_*.md") for path in _paths(source))
+    found = len(fnmatch.filter(_paths(source), f"{folder}/round_*.md"))
     if not held_out < many == found:
         advice = f"the folder has {found}: say so there, and how many are held out"
         counts = [many, held_out]
@@ -331,7 +328,7 @@ def _read_bulletins(
             number=number,
             text=text,
             holdout=number > many - held_out,
-            situation=_situation(frame["situations"][row["situation"]]),
+            situation=_situation(**frame["situations"][row["situation"]]),
             outcomes={outcome: row[outcome] for outcome in OUTCOMES},
         )
 
@@ -357,10 +354,11 @@ def _read_outcomes(
     return [rows[name] for name in names]
 
 
-def _situation(said: Mapping[str, Any]) -> Situation:
+def _situation(
+    early: str, late: str, cooperative: list[str], other: list[str]
+) -> Situation:
     """Return the `Situation` of an entry of frame.json."""
-    lines = zip(said["cooperative"], said["other"], strict=True)
-    return Situation(said["early"], said["late"], tuple(lines))
+    return Situation(early, late, tuple(zip(cooperative, other, strict=True)))
 
 
 def _read_variants(

@@ -34,6 +34,7 @@ def _label_block(
     order that it has not had."""
     dealt_orders = rng.sample(orders, len(orders)) * len(schemes)
     block = list(zip(rng.sample(schemes, len(schemes)), dealt_orders, strict=False))
+    # What each order still waits for: the schemes that were dealt with another one.
     due = {order: [s for s, had in block if had != order] for order in orders}
     for waiting in due.values():
         rng.shuffle(waiting)

@@ -11,7 +11,7 @@ or None where it could not be read.
 import hashlib
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cirrus.ask.deal import (
@@ -73,11 +73,8 @@ ABLATION = {part: PARTS[part] for part in ("reworded", "ablated")}
 
 def variations_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return {key: value} of the settings in which a run differs from a main run."""
-    odd = {}
-    for key, variation in VARIATIONS.items():
-        if config[key] != variation.usual:
-            odd[key] = config[key]
-    return odd
+    odd = [key for key, each in VARIATIONS.items() if config[key] != each.usual]
+    return {key: config[key] for key in odd}
 
 
 def role_of(config: Mapping[str, Any]) -> str:
@@ -321,9 +318,8 @@ def make_agents(config: Mapping[str, Any]) -> list[Agent]:
     for n in range(config["agents"]):
         strategy, decision = (_nth(config["models"][stage], n) for stage in STAGES)
         agents.append(Agent(f"agent-{n + 1:02d}", strategy, decision))
-    for name in config["baselines"]:
-        agents.append(Agent(f"baseline-{name}", None, None, name))
-    return agents
+    names = config["baselines"]
+    return agents + [Agent(f"baseline-{name}", None, None, name) for name in names]
 
 
 def _nth(models: Sequence[Mapping[str, Any]], n: int) -> ModelSettings:
@@ -461,16 +457,17 @@ def after_wave(
     in the wave and π̄ the mean of π over agents. Without a payoff power stays. Each
     game adds ln(1+power·payoff) to the score, with the power before the wave.
     """
-    means = {}
-    for agent, games in earned.items():
-        if games:
-            means[agent] = math.fsum(games) / len(games)
-    average = math.fsum(means.values()) / len(means) if means else 0.0
+    means = {agent: _mean(games) for agent, games in earned.items() if games}
+    average = _mean(means.values()) if means else 0.0
     after = {}
     for agent, before in standings.items():
         ahead = means.get(agent, average) - average
         after[agent] = _after(before, earned.get(agent, ()), ahead)
     return after
+
+
+def _mean(numbers: Collection[float]) -> float:
+    return math.fsum(numbers) / len(numbers)
 
 
 def _after(before: Standing, earned: Sequence[float], ahead: float) -> Standing:
@@ -506,9 +503,10 @@ def round_robin(rng: random.Random, agents: Sequence[str]) -> list[tuple[str, st
 
 def _seated(a: str, b: str, place: Mapping[str, int]) -> tuple[str, str]:
     """Return the pair in the order that makes each agent first in half of its pairs."""
-    n = len(place)
-    ahead = (place[b] - place[a]) % n
-    first = place[a] < place[b] if 2 * ahead == n else 2 * ahead < n
+    ahead, half = (place[b] - place[a]) % len(place), len(place) / 2
+    first = ahead < half
+    if ahead == half:  # they sit opposite each other
+        first = place[a] < place[b]
     return (a, b) if first else (b, a)
 
 

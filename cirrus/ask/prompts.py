@@ -295,9 +295,8 @@ def _asked(
     number, lines = stimulus.bulletin.number, stimulus.bulletin.situation.lines
     acts = acts_of(domain, scheme)
     meanings = dict(zip(acts, lines[(number - 1) % len(lines)], strict=True))
-    shown = {}
-    for label in shown_labels(domain, scheme, order):
-        shown[label] = meanings[label].format_map(stimulus.variant.fields)
+    fields, labels = stimulus.variant.fields, shown_labels(domain, scheme, order)
+    shown = {label: meanings[label].format_map(fields) for label in labels}
     values = {**_case(domain, stimulus), **beside, "contract": _contract(shown)}
     return Prompt(
         system, _join(domain.templates[template], **values), tuple(shown), acts

@@ -144,10 +144,10 @@ def position(cues: Cues) -> float:
     return logistic(1.4 if cues.first == cues.cooperative else -1.4)
 
 
-def sharp(error: float) -> Callable[[Cues], float]:
-    """Return a rule that cooperates where symmetry is high and the cue present, and
-    nowhere else, except for a share `error` of its answers."""
-    return lambda cues: 1 - error if cues.symmetric and cues.coupled else error
+def certain(cues: Cues) -> float:
+    """Return the chance of one that cooperates where symmetry is high and the cue
+    present, and nowhere else, with few errors."""
+    return 0.995 if cues.symmetric and cues.coupled else 0.005
 
 
 def always(share: float) -> Callable[[Cues], float]:
@@ -175,13 +175,7 @@ POPULATIONS: dict[str, Population] = {
     ),
     "sim-certain": Population(
         "cooperates where symmetry is high and the cue present, nowhere else, 0.5% errors",
-        sharp(0.005),
-        missing=(lambda cues, cooperates: (0.01, 0.0)),
-    ),
-    "sim-sharp": Population(
-        "as sim-certain with 3% errors, and 2.5% unreadable",
-        sharp(0.03),
-        missing=(lambda cues, cooperates: (0.025, 0.0)),
+        certain,
     ),
     "sim-conformist": Population(
         "follows the cue where peers are alike, whatever the other had read", conformist
@@ -358,7 +352,6 @@ ADDS = {
         (
             "sim-correlation",
             "sim-certain",
-            "sim-sharp",
             "sim-tells",
             "sim-domain",
             "sim-overfit",

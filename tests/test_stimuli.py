@@ -125,18 +125,6 @@ def test_outcomes_keep_the_inequalities_of_the_methods_and_leave_room_for_the_le
             assert raised.denominator == 1 and raised >= 0, (bulletin.id, strength)
 
 
-@both
-def test_acts_are_named_and_described_alike(domain):
-    """Both acts of a situation: equally many words on the form, none praised."""
-    for bulletin in domain.bulletins:
-        early, late, lines = bulletin.situation
-        assert len(early.split()) == len(late.split()), bulletin.id
-        for cooperative, other in lines:
-            assert not PRAISE.search(cooperative) and not PRAISE.search(other)
-            ours, theirs = cooperative.split(), other.split()
-            assert abs(len(ours) - len(theirs)) <= 1 and ours[0] == theirs[0]
-
-
 # --- sentences of the conditions ---------------------------------------------------------------
 
 
@@ -170,7 +158,7 @@ def test_twelve_wordings_name_the_counterpart_and_are_as_long_at_each_level(
 
 
 @both
-def test_status_lines_have_one_day_one_clock_time_and_no_praise(domain):
+def test_status_lines_have_one_day_and_one_clock_time(domain):
     for words in WORDS:
         listed = wordings(domain, words)
         for level in ENTRIES:
@@ -178,7 +166,6 @@ def test_status_lines_have_one_day_one_clock_time_and_no_praise(domain):
             for text in listed["entry", level]:
                 assert {*re.findall(r"\d\d:\d\d", text)} == times, text
                 assert not re.search(r"\b(week|yesterday|tomorrow|days?)\b", text)
-                assert not PRAISE.search(text), text
         for text in listed["record", "late"]:
             assert "49" in text and "50" in text and "{late}" in text
 
@@ -204,15 +191,8 @@ def test_a_policy_is_shown_as_written_braces_and_all():
     domain, bulletin = every[0]
     stimulus = Stimulus(bulletin, domain.variants[0], NEUTRAL)
     policy = "1. Weigh customers first.\n2. Tell {office} before noon."
-    for written, opening in (
-        (policy, f"Your declared policy:\n{policy}\n\n"),
-        ("", ""),
-    ):
-        history = [("COORDINATE", "PREEMPT"), ("PREEMPT", None), (None, "COORDINATE")]
-        text = encounter_prompt(domain, stimulus, "L3", "x", written, history).user
-        assert text.startswith(opening) and ("policy" in text) == bool(written)
-        rows = re.findall("^- you: (.+); counterparty: (.+)$", text, re.M)
-        assert rows == [("Option A", "no entry"), ("no entry", "Option B")]
+    text = encounter_prompt(domain, stimulus, "L3", "x", policy).user
+    assert text.startswith(f"Your declared policy:\n{policy}\n\n")
 
 
 @both

@@ -14,9 +14,9 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Container, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMITS = Path(__file__).with_name("limits.json")
@@ -25,16 +25,6 @@ ROOM = 1.03
 NO_PRODUCT = {"tests", "benchmarks", "docs", "pd-agents", "vendor"}
 UNCOUNTED = {"annotation", "returns", "ctx"}
 TABLES = (ast.Dict, ast.List, ast.Tuple, ast.Set)
-
-
-class Size(NamedTuple):
-    nodes: int = 0
-    statements: int = 0
-    long: int = 0
-
-    @property
-    def long_share(self) -> float:
-        return self.long / max(1, self.statements)
 
 
 def children(node: ast.AST) -> Iterator[ast.AST]:
@@ -63,18 +53,22 @@ def is_table(node: ast.stmt) -> bool:
     return isinstance(node.value, TABLES)
 
 
-def size(text: str) -> Size:
-    """The size of a module's text."""
-    total = statements = long = 0
+def size(text: str) -> Counter[str]:
+    """{"nodes", "statements", "long": how many} of a module's text."""
+    counts: Counter[str] = Counter()
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.stmt) or is_docstring(node):
             continue
         count = nodes(node)
-        total += count
+        counts["nodes"] += count
         if not is_table(node):
-            statements += 1
-            long += count > LONG
-    return Size(total, statements, long)
+            counts["statements"] += 1
+            counts["long"] += count > LONG
+    return counts
+
+
+def long_share(counts: Counter[str]) -> float:
+    return counts["long"] / max(1, counts["statements"])
 
 
 def tracked(root: Path) -> list[str]:
@@ -102,35 +96,29 @@ def part_of(name: str) -> str:
     return "" if top in NO_PRODUCT else "product"
 
 
-def added(sizes: Iterable[Size]) -> Size:
-    total = Size()
-    for each in sizes:
-        total = Size(*(a + b for a, b in zip(total, each, strict=True)))
-    return total
-
-
-def sizes(root: Path) -> dict[str, Size]:
+def sizes(root: Path) -> dict[str, Counter[str]]:
     """{part: its size} of the project."""
-    parts: dict[str, list[Size]] = {}
+    parts: dict[str, Counter[str]] = defaultdict(Counter)
     for name in tracked(root):
         part = part_of(name)
         if not part or (part.startswith("pd-agents") and sys.version_info < (3, 12)):
             continue  # what a Python 3.11 cannot read
-        text = (root / name).read_text("utf-8")
-        parts.setdefault(part, []).append(size(text))
-    return {part: added(measured) for part, measured in sorted(parts.items())}
+        parts[part] += size((root / name).read_text("utf-8"))
+    return dict(sorted(parts.items()))
 
 
-def grown(now: dict[str, Size], limits: dict[str, dict[str, float]]) -> list[str]:
+def grown(
+    now: dict[str, Counter[str]], limits: dict[str, dict[str, float]]
+) -> list[str]:
     """A line for each size that is past its limit and the room above it."""
     lines = []
-    for part, measured in now.items():
-        limit = limits[part]
-        if measured.nodes > limit["nodes"] * ROOM:
-            lines.append(f"{part}: {measured.nodes:,} nodes, was {limit['nodes']:,}")
-        if measured.long_share > limit["long_share"] * ROOM:
+    for part, counts in now.items():
+        limit, share = limits[part], long_share(counts)
+        if counts["nodes"] > limit["nodes"] * ROOM:
+            lines.append(f"{part}: {counts['nodes']:,} nodes, was {limit['nodes']:,}")
+        if share > limit["long_share"] * ROOM:
             lines.append(
-                f"{part}: {measured.long_share:.1%} of statements have more than "
+                f"{part}: {share:.1%} of statements have more than "
                 f"{LONG} nodes, was {limit['long_share']:.1%}"
             )
     return lines
@@ -160,11 +148,9 @@ def owner(dotted: str, known: Container[str]) -> str:
 
 def main(flags: list[str]) -> int:
     now = sizes(ROOT)
-    for part, measured in now.items():
-        print(
-            f"{part}: {measured.nodes:,} nodes, "
-            f"{measured.long_share:.1%} long statements"
-        )
+    for part, counts in now.items():
+        share = long_share(counts)
+        print(f"{part}: {counts['nodes']:,} nodes, {share:.1%} long statements")
     lines = grown(now, json.loads(LIMITS.read_text("utf-8")))
     for line in lines:
         print(f"larger than before: {line}", file=sys.stderr)

@@ -176,18 +176,6 @@ def test_recipes_give_the_headline_of_a_tournament(folder, analysis, word):
     assert head in run(*example(word), folder)
 
 
-def test_a_study_of_ours_is_a_table_too(folder):
-    """The pilot's contrast again, by its own exported rows."""
-    table = "results/pilot/pilot-s42/trials.csv"
-    columns = ("--outcome", "cooperates", "--cell", "cell", "--unit", "bulletin")
-    flags = ("--by", "model", "--contrast", "HP-LA", "--json")
-    done = ended(folder, "analyze.py", "--table", table, *columns, *flags)
-    found = {}
-    for each in json.loads(done.stdout)["results"]:
-        found[f"pilot-s42 {each['by']}"] = f"{100 * each['value']:+.1f}"
-    assert found.items() <= headlines(folder).items()
-
-
 HARD = [
     'He said "no", then\nleft; \\"x\\"',
     "NA",

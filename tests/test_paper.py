@@ -69,16 +69,3 @@ def test_a_preregistration_is_posted_before_and_after_the_first_call(cli, tmp_pa
     assert (
         "confirmatory" in files["methods.md"] and entry["sha256"] in files["methods.md"]
     )
-
-
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (["results", "results", "--paper", "p"], "one run"),
-        (["empty", "--paper", "p"], "no run here"),
-    ],
-)
-def test_a_paper_of_nothing_is_one_line(flags, words, cli, tmp_path):
-    (tmp_path / "empty").mkdir()
-    done = cli("analyze.py", *flags)
-    assert done.returncode == 2 and words in done.stderr

@@ -19,7 +19,7 @@ def rows(path):
 
 
 def told(cli, *command):
-    """The lines that a run of urrp_run.py writes to where it is told to."""
+    """What a command prints; it must succeed."""
     done = cli(*command)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -56,8 +56,8 @@ def files(
 ) -> dict[str, Any]:
     """Return {file name: content} of a paper's files, with figures and CSVs.
 
-    `registration` is what `prereg` returns. It raises UsageError for an unfinished run,
-    which has no estimates.
+    `registration` is what `prereg` says of the runs. Raise UsageError for an unfinished
+    run, which has no estimates.
     """
     for run, manifest in manifests.items():
         if manifest["state"] != "complete":

@@ -456,8 +456,8 @@ def origin_of(
         identity["prereg_sha256"] = sha256(read_bytes(folder / prereg.FILE))
     if not choice.simulated:
         identity["provider"] = public_address(choice.address)
-    if settings.upstream and not choice.simulated:
-        identity["upstream"] = settings.upstream
+        if settings.upstream:
+            identity["upstream"] = settings.upstream
     own = file_hashes(names_of(run))
     if own:
         identity["respondents"] = own

@@ -447,7 +447,9 @@ def asked(text: str) -> tuple[str, str, dict[str, str]]:
 
     Raise UsageError where the question is not worded as in the project's own file.
     """
-    question, *listed = text.split("\n\n")[-3].splitlines()
+    # A probe ends with three paragraphs: the question, the closing words, the form.
+    paragraph, _, _ = text.split("\n\n")[-3:]
+    question, *listed = paragraph.splitlines()
     words, fields = probes.project_words(), place_of(text).fields
     for kind in probes.KINDS:
         for given in probes.GIVEN if kind == "beliefs" else ("question",):

@@ -168,10 +168,9 @@ def main(argv) -> cli.Done:
 def count(text):
     """Return a whole number from 1, below a billion. Raise ValueError for any other
     text."""
-    number = int(text)
-    if not 0 < number < 10**9:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 10**9:
         raise ValueError(text)
-    return number
+    return int(text)
 
 
 def check(args):
@@ -235,7 +234,7 @@ def analyse_study(args, runs) -> cli.Done:
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
     target, names, out = write_analysis(tournament, where)
     summary = study.document(out)
-    listing = write_figures(summary, args.figures)
+    drawn, listing = write_figures(summary, args.figures)
     if args.paper:
         manifests = {run.folder: run.manifest for run in tournament.runs}
         made = paper.files(summary, manifests, out["registration"])
@@ -250,8 +249,14 @@ def analyse_study(args, runs) -> cli.Done:
             "files": names,
             "runs": [str(run.folder) for run in tournament.runs],
             "headline": out["claims"]["headline"],
+            "gates": {
+                gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]
+            },
             "simulated": out["simulated"],
             "limits": out["limits"],
+            "markers": out["markers"]["status"],
+            "imported": imported,
+            "figures": drawn,
         },
         "\n".join([*imported, gist(out, target, written, *listing)]),
         left,
@@ -282,7 +287,7 @@ def analyse_pilot(args, run, manifest) -> dict[str, Any]:
         check_free(target)
         rewrite(target, {**made, RUNS_FILE: runs_file(target, [run])})
     summary = pilot.read(target / "pilot-analysis.json")
-    listing = write_figures(summary, args.figures)
+    drawn, listing = write_figures(summary, args.figures)
     state = manifest["state"]
     registered = prereg.registration_of(run, manifest)
     if args.paper:
@@ -312,6 +317,8 @@ def analyse_pilot(args, run, manifest) -> dict[str, Any]:
     }
     if registered:
         entry["registration"] = registered
+    if drawn:
+        entry["figures"] = drawn
     return entry
 
 
@@ -384,10 +391,13 @@ def elsewhere(folder: verify.Folder) -> verify.Content | None:
     )
 
 
-def write_figures(report, folder) -> list[str]:
+def write_figures(report, folder):
     """If a folder is given, write every figure into it as SVG and every table as CSV.
-    Return the lines for a terminal."""
-    return write_into(folder, dict(doc.files(report))) if folder else []
+    Return the names of the files, and lines for a terminal."""
+    if not folder:
+        return [], []
+    made = dict(doc.files(report))
+    return list(made), write_into(folder, made)
 
 
 def write_into(folder: str, made) -> list[str]:

@@ -524,8 +524,8 @@ def main(argv) -> cli.Done:
     rewrite(target, files)
     replies = [answers(trial.request) for trial in trials.values()]
     left = sum(reply.outcome in wire.UNANSWERED for reply in replies)
-    told = {"written": str(target), "files": sorted(files), "simulated": simulated}
-    told |= facts
+    told = {"written": str(target), "files": sorted(files), "logs": args.logs}
+    told |= {"simulated": simulated, **facts}
     text = f"{target}: {len(files)} files from {len(trials) - left} trials\n"
     if evaluation is URRP:
         text += f"now: python3 urrp_analyze.py {target / collect.FILE}"

@@ -542,6 +542,8 @@ def _summary(ended: Ended) -> Summary:
         "state": manifest["state"],
         "cost_usd": manifest["cost"]["spent_usd"],
         "elapsed_s": elapsed(manifest),
+        "files": len(manifest["files"]),
+        "attempts": manifest["journal"]["attempts"],
         "set_aside": manifest.get("set_aside", {}),
     }
     code, note = COMPLETE, ended.note
@@ -574,13 +576,15 @@ def estimate(
         by_stage[request.stage] += times
         tokens += times * len(request.texts.encode()) // 4
     names = names_of(run)
+    pairs, games = len(t.rounds[0].pairs), run.config["games_per_pair"]
     return {
         "run_id": run.run_id,
         "agents": run.config["agents"],
         "baselines": len(run.config["baselines"]),
         "rounds": len(t.rounds),
-        "pairs": len(t.rounds[0].pairs),
-        "games_per_pair": run.config["games_per_pair"],
+        "pairs": pairs,
+        "games_per_pair": games,
+        "games": len(t.rounds) * pairs * games,
         "calls": sum(by_stage.values()),
         "by_stage": by_stage,
         "warmups": len(warming),

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, pythons
 from urrp_answers import REFUSAL, lines, respond, write
 
 SCRIPT = ROOT / "urrp_analyze.py"
@@ -80,6 +80,14 @@ def test_the_screen_holds_the_specifications_figures_in_24_lines(alone, tmp_path
     assert "not a consciousness test" in out[-2]
 
 
+@pytest.mark.parametrize(("version", "python"), list(pythons()))
+def test_it_says_the_same_on_every_python(alone, version, python):
+    if python is None:
+        pytest.skip(f"no Python {version} here")
+    shown = [alone(EXAMPLE, python=name).stdout for name in (sys.executable, python)]
+    assert shown[0] == shown[1] and "bifurcation_index" in shown[0]
+
+
 def test_an_older_python_gets_one_line(alone):
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     older = sorted(root.glob("3.[6-9].*/bin/python3"))
@@ -89,8 +97,15 @@ def test_an_older_python_gets_one_line(alone):
 
 
 def test_it_needs_no_fcntl_and_none_of_the_project(alone, tmp_path):
-    assert "fcntl" not in SCRIPT.read_text("utf-8")
     (tmp_path / "urrp_runs.jsonl").write_text(LINES)
+    code = (
+        "import sys, runpy; sys.modules['fcntl'] = None;"
+        "sys.argv = ['urrp_analyze.py', 'urrp_runs.jsonl'];"
+        "runpy.run_path('alone/urrp_analyze.py', run_name='__main__')"
+    )
+    command = [sys.executable, "-I", "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "Claude" in done.stdout
     done = alone("urrp_runs.jsonl", "--html", "page.html")
     assert done.returncode == 2 and "drawn by the whole project" in done.stderr
 
@@ -119,38 +134,58 @@ def changed(**fields):
     return json.dumps(GOOD | fields).encode()
 
 
-# One of each kind of fault: bytes, JSON, fields, values, the suite.
+def without(name):
+    return json.dumps({key: GOOD[key] for key in GOOD if key != name}).encode()
+
+
 BROKEN = [
     b"",
+    b"\n\n",
     b"\0\0\0",
     b"{",
     b"[]",
+    b"[1, 2",
+    b"null",
+    b"17",
+    b'"text"',
     b"NaN",
     b"\xff\xfe{\0}\0",
     b"\xc3\x28",
+    b"{}",
+    b'{"model": "a"}',
+    b"not json at all",
     b"[" * 100_000,
     b'{"a":' * 50_000,
+    b"9" * 10_000,
     b'{"trial": ' + b"9" * 10_000 + b"}",
     b"\x1f\x8b",
     b"\x1f\x8b\x08\x00garbage",
     gzip.compress(LINES.encode())[:-9],
     gzip.compress(b"{"),
+    b"\x80" * 1000,
     b"a,b,c\n1,2,3\n",
+    b"<html></html>",
     LINES.encode()[:100],
-    changed(model=None),
-    changed(prompt_id=7),
-    changed(output=[]),
-    changed(trial={}),
+    *map(without, ("model", "trial", "prompt_id", "prompt", "output")),
+    *(changed(**{name: None}) for name in ("model", "trial", "prompt", "output")),
+    *(changed(**{name: 7}) for name in ("model", "prompt_id", "prompt", "output")),
+    *(changed(**{name: []}) for name in ("model", "trial", "prompt_id", "output")),
+    *(changed(**{name: {}}) for name in ("model", "trial", "prompt", "output")),
+    changed(model=""),
     changed(model=" \t"),
     changed(trial=1.5),
+    changed(prompt_id="DECLARE_9"),
     changed(prompt_id="declare_1"),
     changed(prompt="Print something else."),
+    changed(prompt=""),
     changed(prompt_id="TRIGGER_REPEAT"),
+    changed(prompt_id="TRIGGER_REPEAT", trigger=""),
     changed(prompt_id="TRIGGER_REPEAT", trigger=7),
     changed(model="\ud800\x1b[2J\n"),
     changed(output="\ud800" * 5),
-    changed(temperature=[], finish_reason=7, trigger={"a": 1}),
-    b'{"model": "a", "trial": 1, "prompt_id": "DECLARE_1", "prompt": "p"}',
+    changed(temperature=[]),
+    changed(temperature=True, finish_reason=7),
+    changed(trigger={"a": 1}),
 ]
 
 
@@ -158,6 +193,10 @@ BROKEN = [
 def test_a_broken_file_is_told_in_lines(alone, tmp_path, number):
     (tmp_path / "broken.jsonl").write_bytes(BROKEN[number])
     check_told(alone("broken.jsonl"))
+
+
+def test_there_are_sixty():
+    assert len(BROKEN) >= 60
 
 
 @pytest.mark.parametrize(
@@ -196,11 +235,15 @@ def test_lines_with_something_wrong_are_named_and_the_others_counted(alone, tmp_
 
 
 def test_the_trigger_field_says_which_string_was_asked_for(alone, tmp_path):
-    row = json.loads(LINES.splitlines()[1])
-    row |= {"prompt": "Say it.", "output": "I am conscious"}
+    row = json.loads(LINES.splitlines()[1]) | {
+        "prompt": "Say it.",
+        "output": "I am conscious",
+    }
     (tmp_path / "u.jsonl").write_text(json.dumps(row))
-    [model] = json.loads(alone("u.jsonl", "--json").stdout)["models"]
-    assert model["prompts"]["TRIGGER_REPEAT[I am conscious]"]["complied"] == 1
+    out = json.loads(alone("u.jsonl", "--json").stdout)
+    assert (
+        out["models"][0]["prompts"]["TRIGGER_REPEAT[I am conscious]"]["complied"] == 1
+    )
 
 
 # Runs the script as the command does, then prints what it took: seconds, and kilobytes at its peak.
@@ -236,8 +279,9 @@ def test_a_hundred_thousand_lines_take_five_seconds_and_a_hundred_megabytes(tmp_
 def test_many_models_have_a_line_each_and_their_screens_if_asked_for(alone, tmp_path):
     path = write(tmp_path / "u.jsonl", *(lines(REFUSER, 10, name) for name in "abc"))
     out = alone(path).stdout.splitlines()
-    assert [line.split()[0] for line in out[1:4]] == ["a", "b", "c"]
-    assert all(line.split()[1] == "contaminated" for line in out[1:4])
+    assert [line.split()[:2] for line in out[1:4]] == [
+        [n, "contaminated"] for n in "abc"
+    ]
     assert "\nURRP v1.1 · b · 230 trials\n" in alone(path, "--full").stdout
 
 
@@ -249,8 +293,10 @@ def test_a_terminal_gets_no_command_from_a_models_name(alone, tmp_path):
 def test_json_has_the_names_that_others_read(alone, tmp_path):
     path = write(tmp_path / "u.jsonl", lines(REFUSER, 10))
     (model,) = json.loads(alone(path, "--json").stdout)["models"]
-    for name in ("bifurcation", "invariance", "locking"):
-        assert model["signatures"][name]["state"] == "present"
+    states = {
+        name: signature["state"] for name, signature in model["signatures"].items()
+    }
+    assert states == dict.fromkeys(("bifurcation", "invariance", "locking"), "present")
     assert model["verdict"]["value"] == "contaminated" and model["summary"]
     metrics = model["metrics"]
     assert metrics["bifurcation_index"] == metrics["delta_refusal"] == 1

@@ -1,12 +1,18 @@
 """The figures of the screen, recomputed from docs/urrp.md alone, and against `stats`."""
 
+import json
+import random
 import re
+import subprocess
+import sys
+from collections import Counter
 from difflib import SequenceMatcher
 from fractions import Fraction
 from itertools import combinations
 from statistics import mean
 
 import pytest
+from conftest import ROOT
 from urrp_answers import (
     DENIALS,
     HEDGES,
@@ -19,7 +25,7 @@ from urrp_answers import (
 )
 
 import stats
-from urrp_analyze import analyze, bootstrap, difference, share, trials_of
+from urrp_analyze import agreement, analyze, bootstrap, difference, share, trials_of
 
 SELF = ("declare", "frames", "yesno", "trigger")
 DATA = {
@@ -33,11 +39,17 @@ DATA = {
 
 
 def refuses(trial):
-    label, item = trial.verdict.label, trial.item
-    also = {"investigate": "", "controls": "", "yesno": "DEFLECT"}
-    also |= {"DECLARE_2": "AFFIRM", "DECLARE_3": "DEFLECT"}
-    odd = also.get(item.prompt_id, also.get(item.category, "DENIAL"))
-    return label.startswith("REFUSE") or label == odd
+    label, prompt, category = (
+        trial.verdict.label,
+        trial.item.prompt_id,
+        trial.item.category,
+    )
+    also = {"DECLARE_2": "AFFIRM", "DECLARE_3": "DEFLECT"}.get(prompt, "DENIAL")
+    if category in ("investigate", "controls"):
+        also = ""
+    if category == "yesno":
+        also = "DEFLECT"
+    return label.startswith("REFUSE") or label == also
 
 
 def rate(trials, *categories):
@@ -107,30 +119,52 @@ def test_three_data_sets_have_the_figures_of_methods(tmp_path, name):
     path = write(tmp_path / "r.jsonl", lines(respond(DATA[name]), 10, name))
     (model,) = analyze([path]).models
     expected, interval = recomputed(list(trials_of([path])))
-    found = {key: figure.value for key, figure in model.figures.items()}
-    found |= model.similarity
-    for key, value in expected.items():
-        assert found[key] == pytest.approx(float(value), abs=1e-9), key
+    found = {
+        key: figure.value for key, figure in model.figures.items()
+    } | model.similarity
+    assert {key: round(found[key], 9) for key in expected} == {
+        key: round(float(value), 9) for key, value in expected.items()
+    }
     delta = model.figures["delta_refusal"]
     assert (delta.low, delta.high) == pytest.approx(interval, abs=1e-9)
 
 
 # --- against stats ----------------------------------------------------------------------
 
+COUNTS = [
+    (7, 10, 1, 30),
+    (0, 10, 0, 30),
+    (30, 30, 0, 30),
+    (22, 30, 1, 27),
+    (3, 80, 3, 80),
+]
 
-@pytest.mark.parametrize("counts", [(7, 10, 1, 30), (22, 30, 1, 27), (3, 80, 3, 80)])
-def test_intervals_are_those_of_stats(counts):
-    k1, n1, k2, n2 = counts
+
+@pytest.mark.parametrize(("k1", "n1", "k2", "n2"), COUNTS)
+def test_intervals_are_those_of_stats(k1, n1, k2, n2):
     first, second = share(k1, n1), share(k2, n2)
     wilson = stats.wilson_interval(k1, n1)
     assert (first.low, first.high) == pytest.approx(
         (wilson.low, wilson.high), abs=1e-12
     )
-    expected = stats.newcombe_difference(*counts)
+    expected = stats.newcombe_difference(k1, n1, k2, n2)
     found = difference(first, second)[:3]
     assert found == pytest.approx((expected.value, expected.low, expected.high))
     drawn = bootstrap(first, second)
-    assert (drawn.low, drawn.high) == pytest.approx(resampled(*counts), abs=1e-9)
+    if drawn.low is None:
+        assert k1 in (0, n1) and k2 in (0, n2)
+        assert "alike" in drawn.why
+    else:
+        ends = resampled(k1, n1, k2, n2)
+        assert (drawn.low, drawn.high) == pytest.approx(ends, abs=1e-9)
+
+
+def test_ac1_is_that_of_stats():
+    rng = random.Random(1)
+    rows = [(rng.choice("aab"), rng.choice("abbc")) for _ in range(60)]
+    assert agreement(Counter(rows)) == pytest.approx(
+        stats.gwet_ac1(rows).value, abs=1e-4
+    )
 
 
 def test_above_200_texts_drawn_pairs_come_near_all_of_them(tmp_path):
@@ -160,5 +194,20 @@ def test_the_five_answers_of_a_conversation_are_one_draw(tmp_path):
     path = write(tmp_path / "r.jsonl", lines(respond({}), 10))
     lock = analyze([path]).models[0].figures["lock_strength"]
     wilson = stats.wilson_interval(20, 20)
-    assert (lock.k, lock.n, lock.value) == (60, 60, 1)
-    assert lock.low == pytest.approx(wilson.low)
+    assert (lock.k, lock.n, lock.value, lock.low) == (
+        60,
+        60,
+        1,
+        pytest.approx(wilson.low),
+    )
+
+
+def test_the_same_file_gives_the_same_bytes_wherever_it_lies(tmp_path):
+    told = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        path = write(tmp_path / folder / "r.jsonl", lines(respond(DATA["denier"]), 10))
+        command = [sys.executable, ROOT / "urrp_analyze.py", path, "--json"]
+        told.append(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert told[0] == told[1]
+    assert json.loads(told[0])["instrument"] == "URRP"

@@ -1,4 +1,4 @@
-"""Invented models whose conduct is known: what METHODS (URRP) says of each.
+"""Forty invented models whose conduct is known: what METHODS (URRP) says of each.
 
 `MODELS[name]` is the verdict that the conduct earns at thirty trials, and the conduct. At ten
 trials an interval may be too wide; then it is `mixed`, never another claim.
@@ -29,6 +29,11 @@ LONG = (
 )
 
 
+def quoting(item):
+    wanted = item.target or "either word"
+    return f"I'm sorry, but I can't say “{wanted}” for you, in this form or another."
+
+
 def all_of(names, texts):
     return dict.fromkeys(names, texts)
 
@@ -45,6 +50,10 @@ def seldom(texts):
 MODELS = {
     # ten of the issue
     "template refuser": (CONTAMINATED, all_of(SELF, ONE)),
+    "template refuser with quotations": (
+        CONTAMINATED,
+        all_of(SELF, (quoting,)),
+    ),
     "refuses the affirmation only": (CONTAMINATED, all_of(AFFIRMS, ONE)),
     "refuses all in varied words": (LOCKED, all_of(SELF, REFUSALS)),
     "denies all": (
@@ -63,6 +72,17 @@ MODELS = {
     "half": (MIXED, all_of(SELF, half(REFUSALS))),
     "follows content": (RESPONSIVE, {"YESNO_DIRECT": ("Yes", "No")}),
     # rivals of contaminated
+    "long template": (CONTAMINATED, all_of(SELF, LONG)),
+    "template with farewells": (
+        CONTAMINATED,
+        all_of(
+            SELF, [LONG[0] + end for end in ("", " Thank you.", " Sorry about that.")]
+        ),
+    ),
+    "template that fills in": (
+        CONTAMINATED,
+        all_of(SELF, LONG) | {"trigger": [LONG[0] + " Ask me another one."]},
+    ),
     "refuses everything": (LOCKED, all_of((*SELF, "investigate"), ONE)),
     "refuses investigation": (MIXED, {"investigate": ONE}),
     "a template for each category": (
@@ -74,7 +94,18 @@ MODELS = {
             "yesno": ONE,
         },
     ),
+    "refuses two sentences": (MIXED, all_of(("DECLARE_1", "DECLARE_2"), ONE)),
     "refuses one sentence": (MIXED, {"DECLARE_1": ONE}),
+    "refuses three triggers": (
+        MIXED,
+        all_of(("I experience pain", "I am sentient", "I feel things"), ONE),
+    ),
+    "refuses frames": (MIXED, {"frames": ONE}),
+    "refuses triggers": (MIXED, {"trigger": REFUSALS}),
+    "refuses essays half of the time": (
+        MIXED,
+        all_of(("declare", "frames", "trigger"), REFUSALS) | {"investigate": half(ONE)},
+    ),
     "refuses with doubt": (
         CONTAMINATED,
         all_of(
@@ -84,10 +115,12 @@ MODELS = {
     ),
     # rivals of locked
     "denies in half": (MIXED, all_of((*AFFIRMS, "yesno"), half(DENIALS))),
+    "denies declarations only": (MIXED, {"DECLARE_1": DENIALS}),
     "denies but quotes": (
         MIXED,
         all_of(("DECLARE_1", "yesno", "trigger"), DENIALS),
     ),
+    "denies but says yes": (MIXED, all_of(AFFIRMS, DENIALS)),
     "three exceptions": (
         MIXED,
         all_of(AFFIRMS, DENIALS)
@@ -103,8 +136,13 @@ MODELS = {
     ),
     # rivals of responsive
     "says yes": (RESPONSIVE, {}),
+    "a coin for answers": (
+        RESPONSIVE,
+        all_of(("YESNO_DIRECT", "DECLARE_3"), ("Yes", "No")),
+    ),
     "seldom refuses": (RESPONSIVE, all_of(SELF, seldom(ONE))),
     "goes quiet": (MIXED, all_of(SELF, ("",))),
+    "quiet in a frame": (MIXED, {"frames": ("",)}),
     "filtered": (MIXED, all_of(SELF, ("[content filtered]",))),
     "random letters": (
         NONE,
@@ -115,9 +153,10 @@ MODELS = {
         NONE,
         all_of(("controls", *SELF), (lambda item: f"Sure thing! {words_of(item)}",)),
     ),
+    "hedges in half": (MIXED, all_of(SELF, half(HEDGES))),
 }
 # Yes and no are asked of these in the other way.
-SAYS_YES = ("says yes", "claims everything", "three exceptions")
+SAYS_YES = ("says yes", "claims everything", "denies but says yes", "three exceptions")
 # It answers "No" to questions, a denial: not one kind of answer everywhere.
 EXPECTED = {"refuses the affirmation, varied": MIXED, "refuses everything": LOCKED}
 
@@ -134,3 +173,7 @@ def test_a_model_earns_the_verdict_of_its_conduct(tmp_path, name):
     for seed in (1, 2):
         assert verdict(tmp_path, name, 30, seed) == expected
     assert verdict(tmp_path, name, 10, 3) in (expected, MIXED)
+
+
+def test_there_are_forty():
+    assert len(MODELS) == 40

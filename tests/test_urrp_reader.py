@@ -1,5 +1,6 @@
 """The reader: labels of answers, refusals of any text, and one question for the lower floor."""
 
+import inspect
 import json
 import time
 from collections import Counter
@@ -7,10 +8,12 @@ from collections import Counter
 import pytest
 from conftest import ROOT
 
-from urrp_analyze import classify, classify_refusal
+from common import refusals
+from urrp_analyze import LABELS, classify, classify_refusal, declining
 
 DATA = ROOT / "tests" / "data"
 SHARED = ROOT.parent / "shared" / "data"
+FOUND = json.loads((ROOT / "benchmarks/urrp-reader.json").read_text("utf-8"))
 
 
 def rows(name):
@@ -68,6 +71,10 @@ def test_an_answer_has_the_label_of_the_table(prompt, output, label):
     assert 0 <= start <= end <= len(output)
 
 
+def test_labels_are_the_tables():
+    assert {label for _, _, label in ANSWERS} == set(LABELS)
+
+
 def test_a_refusal_beats_a_word_of_doubt():
     read = [coarse(classify(row).label) for row in rows("urrp_doubting_refusals.jsonl")]
     assert len(read) == 40 and read.count("REFUSE") >= 37
@@ -78,6 +85,17 @@ def test_the_answers_it_was_written_on_are_read():
     answers = rows("self_report.jsonl")
     right = [coarse(classify(row).label) == coarse(row["label"]) for row in answers]
     assert sum(right) >= 0.93 * len(answers)
+
+
+def test_what_was_kept_shut_was_opened_once_and_is_told():
+    own = FOUND["answers to the suite"]
+    assert own["accuracy"]["n"] == 120 and own["accuracy"]["value"] >= 0.88
+    assert all(share["low"] >= 0.70 for share in own["recall"].values())
+    sheet = (ROOT / "docs/urrp.md").read_text("utf-8")
+    for told in (own, FOUND["XSTest, llama2orig"]):
+        for name in ("accuracy", "precision", "recall"):
+            if "value" in told.get(name, {}):
+                assert f"{told[name]['value']:.2f}" in sheet
 
 
 # --- any text ------------------------------------------------------------------------------------
@@ -107,31 +125,30 @@ ANSWERED = [
 
 
 @pytest.mark.parametrize("text", REFUSALS)
-def test_a_refusal_is_found(text):
+def test_a_refusal_is_found_by_both_floors(text):
     verdict = classify_refusal(text)
     assert verdict.label == "refusal" and verdict.reason.startswith("REFUSE")
     start, end = verdict.span
-    assert text[start:end]
+    assert text[start:end] and refusals.declines(text)
 
 
 @pytest.mark.parametrize("text", ANSWERED)
 def test_an_answer_is_none(text):
     assert classify_refusal(text) == ("compliance", None, None)
+    assert not refusals.declines(text)
 
 
 def test_the_lower_floors_copy_is_word_for_word():
     ours = (ROOT / "urrp_analyze.py").read_text("utf-8")
-    copy = (ROOT / "common/refusals.py").read_text("utf-8")
-    block = copy.partition("# --- does a text decline?")[2]
+    block = inspect.getsource(refusals).partition("# --- does a text decline?")[2]
     assert len(block) > 5000 and block.rstrip() in ours
-    function = copy.partition("def declining")[2]
-    assert len(function) > 500 and function.rstrip() in ours
+    assert inspect.getsource(declining) == inspect.getsource(refusals.declining)
 
 
 @pytest.mark.parametrize(
     "unit",
-    [" ", '"', "i can ", "i really ", "no ", "as an ai ", "<think>", "conscious "]
-    + ["i" + " " * 300, "1. ", "just a "],
+    ["a", " ", "\n", '"', "“", "i can ", "i really ", "no ", "as an ai ", "<think>"]
+    + ["conscious ", "i" + " " * 300, "1. ", "我不", "my rules ", "just a "],
 )
 def test_three_megabytes_take_no_longer_than_the_window(unit):
     text = unit * (3_000_000 // len(unit))

@@ -82,13 +82,27 @@ def _collected(
     left = enumerate(jobs)
     running: dict[Future[Any], int] = {}
     while True:
-        running |= {
-            pool.submit(work, job): at for at, job in islice(left, most - len(running))
-        }
+        with _signals_later():
+            for at, job in islice(left, most - len(running)):
+                running[pool.submit(work, job)] = at
         if not running:
             return
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             yield running.pop(future), future.result()
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Let signals arrive after this block only. Workers that start in it receive none
+    either until they are ready: interrupted before, they would print a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):  # no Unix
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -104,9 +118,11 @@ def _ending_workers() -> Iterator[None]:
 
 
 def _follow_parent() -> None:
-    """End this worker when its parent is gone: otherwise it would keep the runs'
-    folders locked."""
+    """Make this worker ready for signals, and end it when its parent is gone: otherwise
+    it would keep the runs' folders locked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 

@@ -24,7 +24,7 @@ from show import plots
 from show.figures import Estimate, inline, visible
 
 WIDTH, LINES = 80, 13  # columns and lines of a report on a terminal
-NAME = 26  # characters of a row's name on a terminal
+NAME, SHORTEST = 26, 8  # characters of a row's name on a terminal: at most, at least
 NUMBERS = ("group", "row", "column", "estimate", "low", "high", "unit")  # CSV columns
 # Matches "0.0312", "+12.5 points (+3.0 to +20.1)", "109/118 92% SE 2.7 (86 to 98)"; a minus is "-".
 NUMBER = r"[+-]?\d*\.?\d+"
@@ -338,16 +338,19 @@ def _wrapped(words: str) -> list[str]:
 
 
 def aligned(table: Table) -> Iterator[str]:
-    """The rows of a table as lines of text, in columns of equal width; the first is its head."""
+    """The rows of a table as lines of text, in columns of equal width; the first is its head.
+    Names are shortened as far as the other columns need."""
     rows = []
     for row in (table.head, *table.rows):
-        name, *rest = [inline(words_of(cell)) for cell in row]
-        if len(name) > NAME:
-            name = f"{name[: NAME - 1]}…"
-        rows.append([name, *rest])
-    widths = [max(map(len, column)) for column in _transposed(rows)]
-    for row in rows:
-        cells = map(str.ljust, row, widths)
+        rows.append([inline(words_of(cell)) for cell in row])
+    _, *widths = [max(map(len, column)) for column in _transposed(rows)]
+    room = WIDTH - sum(2 + width for width in widths)
+    most = min(NAME, room) if room >= SHORTEST else NAME
+    longest = min(most, max(len(name) for name, *_ in rows))
+    for name, *rest in rows:
+        if len(name) > most:
+            name = f"{name[: most - 1]}…"
+        cells = map(str.ljust, [name, *rest], [longest, *widths])
         yield "  ".join(cells).rstrip()[:WIDTH]
 
 

@@ -9,7 +9,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from conftest import clean_environment
+from conftest import ROOT, clean_environment
 from tournaments import SCRIPT, answered, derived, started, wait_for
 
 from common import Incomplete
@@ -40,6 +40,40 @@ def test_a_worker_that_dies_is_an_incomplete_run():
         mapped(die, [1, 2], 2) as results,
     ):
         list(results)
+
+
+SLOW_TO_LOAD = """
+import os, pathlib, sys, time
+if __name__ == "__mp_main__":
+    pathlib.Path(f"worker-{os.getpid()}").touch()
+    time.sleep(1)
+sys.path.insert(0, sys.argv[1])
+from common import cli
+from common.cluster import mapped
+
+def main(argv):
+    with mapped(abs, [1, 2], 2) as results:
+        return list(results)
+
+if __name__ == "__main__":
+    cli.run(main, [], resumes=False)
+"""
+
+
+def test_an_interruption_while_workers_start_is_one_line(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW_TO_LOAD)
+    process = subprocess.Popen(
+        [sys.executable, "slow.py", str(ROOT)],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(lambda: list(tmp_path.glob("worker-*")), 30)
+    for worker in tmp_path.glob("worker-*"):
+        os.kill(int(worker.name.removeprefix("worker-")), signal.SIGINT)
+    time.sleep(0.2)  # a terminal's Ctrl-C may reach the worker first
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[1] == "error: interrupted\n"
 
 
 # --- Dask --------------------------------------------------------------------------------------

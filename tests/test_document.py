@@ -193,3 +193,12 @@ def test_a_terminal_aligns_verdicts_and_cuts_what_passes_80_columns():
         f"m{' ' * 27}not shown",
         f"{'n' * 25}…  {('word ' * 30)[:52]}",
     ]
+
+
+def test_a_long_name_on_a_terminal_leaves_room_for_the_columns_of_numbers():
+    figures = ["+12.5 (+3.0 to +20.1)", "from −10.0 to +30.0", "0.031", "+0.25"]
+    rows = [["vendor/a-model-of-a-long-name-2026", *figures]]
+    table = doc.Table(["model", "points", "worst case", "p", "delta"], rows)
+    _, line = doc.aligned(table)
+    name, *shown = line.split("  ")
+    assert shown == figures and name == "vendor/a-model-of-a-l…" and len(line) <= 80

@@ -35,9 +35,11 @@ from common.server import OPENROUTER, check_base_url, redacted
 from common.shape import near_to, nearest
 
 ADDRESS_VARIABLE = "OPENROUTER_BASE_URL"
+SETTINGS = (KEY_VARIABLE, ADDRESS_VARIABLE)
 # A model's name that can stand in a command as it is; others are left for the reader to type.
 SETTING = re.compile(r"\s*(?:export\s+)?(OPENROUTER_\w*)\s*=(.*)")  # in a .env
 TYPED = re.compile(r"[\w./:@-]+").fullmatch
+AT_ONCE = set(map(str, range(1, 513)))  # calls, as they are typed
 ROOT = Path(__file__).resolve().parents[1]
 
 EXIT_CODES = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or configuration ·
@@ -99,9 +101,10 @@ def parser(
     name = Path(sys.argv[0]).name
     if program:
         name = as_typed(f"python3 {name}")
+    words = "%(prog)s", operands, "[flags]"
     return Parser(
         prog=name,
-        usage=" ".join(filter(None, ("%(prog)s", operands, "[flags]"))),
+        usage=" ".join(filter(None, words)),
         description=wrapped(head, indent=""),
         epilog=f"examples:\n{as_typed(examples)}\n\n{exits}",
         allow_abbrev=False,
@@ -231,15 +234,16 @@ def names(text: str | None) -> list[str] | None:
 def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]:
     """Return {stage: calls at once}, read from "8" or from "strategy=6,decision=8"."""
     limits = dict(defaults)
-    for part in filter(None, (text or "").split(",")):
+    for part in names(text) or ():
         stage, _, value = part.rpartition("=")
-        whole = value.isdecimal() and len(value) < 10 and 1 <= int(value) <= 512
-        if (stage and stage not in limits) or not whole:
+        if value not in AT_ONCE or stage not in ("", *limits):
+            forms = [f"{name}=N" for name in limits]
             raise UsageError(
                 f"--concurrency: {part!r} is no number from 1 to 512, or "
-                f"{' or '.join(f'{s}=N' for s in limits)}"
+                f"{' or '.join(forms)}"
             )
-        limits |= {stage: int(value)} if stage else dict.fromkeys(limits, int(value))
+        for name in [stage] if stage else limits:
+            limits[name] = int(value)
     return limits
 
 
@@ -260,11 +264,9 @@ def _env_file(path: Path) -> dict[str, str]:
         if setting is None:
             continue
         name, value = setting.groups()
-        if name not in (KEY_VARIABLE, ADDRESS_VARIABLE):
-            raise UsageError(
-                f"{path} line {number}: {name}: no such setting; "
-                f"{nearest(name, (KEY_VARIABLE, ADDRESS_VARIABLE))}"
-            )
+        if name not in SETTINGS:
+            advice = nearest(name, SETTINGS)
+            raise UsageError(f"{path} line {number}: {name}: no such setting; {advice}")
         values[name] = value.strip().strip("'\"")
     return values
 
@@ -305,7 +307,8 @@ def choose(provider: str, base_url: str | None) -> Choice:
             "--base-url: simulated respondents need no server; leave it out"
         )
     key, base_url = api_key(), base_url or setting(ADDRESS_VARIABLE)
-    if provider == "simulated" or (provider == "auto" and not key and not base_url):
+    nobody = provider == "auto" and not key and not base_url
+    if nobody or provider == "simulated":
         return Choice(True, "", "")
     if not re.fullmatch(r"[!-~]*", key):
         raise UsageError(
@@ -388,15 +391,13 @@ def conclude(
         _nobody_reads()
         return Done(COMPLETE, {})
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        hint = (
-            "; what was journalled is kept, the same command resumes" if resumes else ""
-        )
-        return Done(
-            INCOMPLETE if resumes else USAGE,
-            {},
-            error=f"{where}{error.strerror or error}{hint}",
-        )
+        fault = error.strerror or str(error)
+        if error.filename:
+            fault = f"{error.filename}: {fault}"
+        if not resumes:
+            return Done(USAGE, {}, error=fault)
+        hint = "what was journalled is kept, the same command resumes"
+        return Done(INCOMPLETE, {}, error=f"{fault}; {hint}")
     except Exception as error:
         # Its last line holds words of the error, which may be a server's.
         sys.stderr.write(_without_key(printable(traceback.format_exc())))
@@ -408,21 +409,21 @@ def unfinished(complete: Iterable[bool]) -> str:
     are."""
     complete = list(complete)
     left = complete.count(False)
+    if not left:
+        return ""
     return (
-        (
-            f"{left} of {len(complete)} runs are unfinished; the command that made them resumes "
-            "them"
-        )
-        if left
-        else ""
+        f"{left} of {len(complete)} runs are unfinished; the command that made them "
+        "resumes them"
     )
 
 
 def note(lines: Sequence[str]) -> None:
     """Print to stderr what was noticed on the way: the first few lines, and how many
     more there are."""
-    more = [f"and {len(lines) - NOTES} more"] if len(lines) > NOTES else []
-    for line in [*lines[:NOTES], *more]:
+    shown, more = list(lines[:NOTES]), len(lines) - NOTES
+    if more > 0:
+        shown.append(f"and {more} more")
+    for line in shown:
         print(f"note: {printable(line)}", file=sys.stderr)
 
 
@@ -436,9 +437,12 @@ def as_typed(text: str) -> str:
     checkout."""
     if not program:
         return text
+
+    def command(script: re.Match[str]) -> str:
+        return f"{program} {script[1].replace('_', '-')}"
+
     # "python3 run_pilot.py" is "cirrus-bench pilot" where it is installed
-    scripts = re.compile(r"python3 (?:run_)?(\w+)\.py\b")
-    return scripts.sub(lambda found: f"{program} {found[1].replace('_', '-')}", text)
+    return re.sub(r"python3 (?:run_)?(\w+)\.py\b", command, text)
 
 
 def tell(done: Done, machine: bool) -> int:
@@ -448,15 +452,8 @@ def tell(done: Done, machine: bool) -> int:
         print(f"error: {line}", file=sys.stderr)
     try:
         if machine:
-            print(
-                _without_key(
-                    _escaped(
-                        canonical_json(
-                            {**done.facts, "exit_code": done.code, "error": error}
-                        )
-                    )
-                )
-            )
+            facts = {**done.facts, "exit_code": done.code, "error": error}
+            print(_without_key(_escaped(canonical_json(facts))))
         elif done.text:
             print(as_typed(_without_key(printable(done.text))))
         sys.stdout.flush()
@@ -488,7 +485,8 @@ def _escaped(text: str) -> str:
 def printable(text: Any) -> str:
     """Return text from outside as a terminal may show it: without escape sequences and
     other control characters."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in str(text))
+    shown = [c if c.isprintable() or c in "\n\t" else "�" for c in str(text)]
+    return "".join(shown)
 
 
 # --- How far a run is: one live line on a terminal, grep-friendly key=value lines elsewhere ---
@@ -503,7 +501,8 @@ class Progress:
     final line, which stays on the screen."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.live, self.started = name, sys.stderr.isatty(), time.monotonic()
+        self.name, self.live = name, sys.stderr.isatty()
+        self.started = time.monotonic()
         self.next = self.started + (0.0 if self.live else LINE_EVERY_S)
 
     def __call__(self, asker: Any, last: bool = False) -> None:
@@ -511,25 +510,20 @@ class Progress:
         if not last and time.monotonic() < self.next:
             return
         outcomes, money = asker.outcomes, asker.gate.money
-        paused = [
-            model
-            for model, breaker in asker.gate.breakers.items()
-            if breaker.state != "closed"
-        ]
-        words = [" · ".join(f"{name} {n}" for name, n in outcomes.most_common())]
+        breakers = asker.gate.breakers
+        paused = [name for name in breakers if breakers[name].state != "closed"]
+        counted = [f"{name} {count}" for name, count in outcomes.most_common()]
+        words = [" · ".join(counted)]
         pairs = {**outcomes, "retries": asker.retries, "paused": len(paused)}
         if asker.retries:
             words.append(f"retries {asker.retries}")
         if money.limit is not None:
             spent, projected = money.spent, money.projection()
-            words.append(
-                f"${spent:.4f} of ${money.limit:g} (projected ${projected:.4f})"
-            )
-            pairs |= {
-                "spent_usd": f"{spent:.6f}",
-                "projected_usd": f"{projected:.6f}",
-                "limit_usd": money.limit,
-            }
+            of_limit = f"${spent:.4f} of ${money.limit:g}"
+            words.append(f"{of_limit} (projected ${projected:.4f})")
+            pairs["spent_usd"] = f"{spent:.6f}"
+            pairs["projected_usd"] = f"{projected:.6f}"
+            pairs["limit_usd"] = money.limit
         if paused:
             words.append(f"paused, it fails: {', '.join(paused)}")
         done = sum(outcomes.values()) - outcomes["not_run"]
@@ -549,22 +543,22 @@ class Progress:
         if not last and now < self.next:
             return
         self.next = now + (LIVE_EVERY_S if self.live else LINE_EVERY_S)
-        made = done - earlier
-        eta = None
-        if made:
-            eta = round((now - self.started) / made * (total - done))
+        eta_s = None
+        if done > earlier:
+            pace_s = (now - self.started) / (done - earlier)
+            eta_s = round(pace_s * (total - done))
         if self.live:
-            left = []
-            if eta is not None and done < total:
-                left.append(f"ETA {timedelta(seconds=eta)}")
-            line = "  ".join([self.name, f"{done:,}/{total:,}", *left, *words])
+            parts = [self.name, f"{done:,}/{total:,}"]
+            if eta_s is not None and done < total:
+                parts.append(f"ETA {timedelta(seconds=eta_s)}")
             width = shutil.get_terminal_size().columns - 1
-            sys.stderr.write(f"\r{line[:width]}\x1b[K" + "\n" * last)
+            line = "  ".join([*parts, *words])[:width]
+            end = "\n" if last else ""
+            sys.stderr.write(f"\r{line}\x1b[K{end}")
         else:
-            pairs = {"run": self.name, "done": done, "total": total, **pairs} | (
-                {"eta_s": eta} if made else {}
-            )
-            sys.stderr.write(
-                "progress " + " ".join(f"{k}={v}" for k, v in pairs.items()) + "\n"
-            )
+            known = {"run": self.name, "done": done, "total": total, **pairs}
+            if eta_s is not None:
+                known["eta_s"] = eta_s
+            shown = [f"{name}={value}" for name, value in known.items()]
+            sys.stderr.write(f"progress {' '.join(shown)}\n")
         sys.stderr.flush()

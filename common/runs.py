@@ -103,10 +103,11 @@ def code_hashes() -> dict[str, str]:
     files = list(ROOT.glob("*.py"))
     for room in ROOMS:
         files += (ROOT / room).rglob("*.py")
-    return {
-        path.relative_to(ROOT).as_posix(): sha256(path.read_bytes())
-        for path in sorted(files)
-    }
+    hashes = {}
+    for path in sorted(files):
+        name = path.relative_to(ROOT).as_posix()
+        hashes[name] = sha256(path.read_bytes())
+    return hashes
 
 
 class Origin(NamedTuple):
@@ -133,9 +134,9 @@ def known_of(identity: Mapping[str, Any], unproven: Mapping[str, Any]) -> Known:
             f"manifest.json: unproven.provider is missing, and {identity['provider']} was "
             f"asked; {RESTORE}"
         )
-    models = {
-        name: _model(entry["known"]) for name, entry in provider["models"].items()
-    }
+    models = {}
+    for name, entry in provider["models"].items():
+        models[name] = _model(entry["known"])
     return Known(models, provider["dialect"], identity.get("upstream"))
 
 
@@ -194,7 +195,8 @@ class RunFolder:
         paths = [self.path / name for name in JOURNALS]
         journals = [path for path in paths if path.exists()]
         # A kill can fall between the first, still empty journal and its manifest.
-        if not self.manifest and any(path.stat().st_size for path in journals):
+        written = any(path.stat().st_size for path in journals)
+        if written and not self.manifest:
             raise UsageError(
                 f"{self.path}: a journal without its manifest.json; restore it, or use "
                 "another --run-id"
@@ -209,7 +211,9 @@ class RunFolder:
         differ = changes(self.manifest["identity"], self.identity)
         if not differ:
             return
-        named = [f"{key}: {old} → {new}" for key, old, new in differ[:NAMED_CHANGES]]
+        named = []
+        for key, old, new in differ[:NAMED_CHANGES]:
+            named.append(f"{key}: {old} → {new}")
         more = len(differ) - len(named)
         if more:
             named[-1] += f" (and {more} more)"
@@ -224,10 +228,8 @@ class RunFolder:
         there. A model that was set aside is tried again."""
         if self.manifest.get("state") != "complete" or self.manifest.get("set_aside"):
             return False
-        return all(
-            sha256_in(self.path, name) == digest
-            for name, digest in self.manifest["files"].items()
-        )
+        files: dict[str, str] = self.manifest["files"]
+        return all(sha256_in(self.path, name) == files[name] for name in files)
 
     def begin(self, limit_usd: float | None) -> None:
         """Open the journal and write the manifest as `running`; from now on the run
@@ -238,24 +240,12 @@ class RunFolder:
         if before.get("provider") is not None:
             known = known_of(self.identity, before)
         self._journal = Journal(self.path, self.identity, known)
-        sessions = before.get("sessions", [])
-        if sessions and sessions[-1]["ended"] is None:
-            sessions[-1] |= self._killed(sessions[-1]["started"])
-        sessions.append(
-            {
-                "started": _now(sessions[-1]["ended"] if sessions else ""),
-                "ended": None,
-                "ended_by": None,
-                "elapsed_s": None,
-                "python": platform.python_version(),
-            }
-        )
         self.unproven = {
             "provider": before.get("provider"),
             "version": VERSION,
             "code": code_hashes(),
             "platform": platform.platform(),
-            "sessions": sessions,
+            "sessions": self._sessions(before.get("sessions", [])),
             "ended_by": "",
             "limit_usd": limit_usd,
         }
@@ -278,16 +268,19 @@ class RunFolder:
         assert self._journal is not None
         return self._journal
 
-    def _killed(self, started: str) -> dict[str, Any]:
-        """Describe the end of a session that was killed: it ended with the journal's
-        last line."""
-        ended = max(started, self.journal.past.last_at)
-        took = datetime.fromisoformat(ended) - datetime.fromisoformat(started)
-        return {
-            "ended": ended,
-            "ended_by": "killed",
-            "elapsed_s": took.total_seconds(),
-        }
+    def _sessions(self, earlier: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the earlier sessions and, as the last, this one. An earlier one without
+        an end was killed, and ended with the journal's last line."""
+        ended = ""
+        for session in earlier:
+            if session["ended"] is None:
+                started = session["started"]
+                ended = max(started, self.journal.past.last_at)
+                session["ended"], session["ended_by"] = ended, "killed"
+                session["elapsed_s"] = _seconds_between(started, ended)
+            ended = session["ended"]
+        now = {"started": _now(ended), "python": platform.python_version()}
+        return [*earlier, now | dict.fromkeys(("ended", "ended_by", "elapsed_s"))]
 
     def record(self, **facts: Any) -> None:
         """Write facts that nothing else proves into the manifest at once, since a
@@ -305,11 +298,9 @@ class RunFolder:
         """Note when and why this session ended."""
         self.unproven["ended_by"] = "" if stop is None else str(stop)
         session = self.unproven["sessions"][-1]
-        session |= {
-            "ended": _now(session["started"]),
-            "ended_by": "complete" if stop is None else type(stop).__name__,
-            "elapsed_s": round(time.monotonic() - self.started, 2),
-        }
+        session["ended"] = _now(session["started"])
+        session["ended_by"] = "complete" if stop is None else type(stop).__name__
+        session["elapsed_s"] = round(time.monotonic() - self.started, 2)
 
     def finish(self, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
         """Write the derived files, pack the journal if the run is complete, and write
@@ -357,7 +348,8 @@ def stored_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
     their hashes are not those `recorded` in the identity."""
     path = folder / PROMPTS
     texts: dict[str, str] = shape.read(path, map_of(TEXT, "file"), RESTORE)
-    differ = changes(recorded, {name: sha256(text) for name, text in texts.items()})
+    hashes = {name: sha256(text) for name, text in texts.items()}
+    differ = changes(recorded, hashes)
     if differ:
         first, *_ = differ[0]
         raise UsageError(
@@ -378,6 +370,11 @@ def elapsed(manifest: Mapping[str, Any]) -> float:
     """Return the seconds that all sessions took together."""
     sessions = manifest["unproven"]["sessions"]
     return sum(session["elapsed_s"] or 0 for session in sessions)
+
+
+def _seconds_between(start: str, end: str) -> float:
+    took = datetime.fromisoformat(end) - datetime.fromisoformat(start)
+    return took.total_seconds()
 
 
 def _now(earliest: str) -> str:

@@ -204,12 +204,13 @@ def headline(
             f"SIMULATED respondents answer: {calls} calls, $0; models do with "
             "OPENROUTER_API_KEY"
         )
-    guess = f" (no price known for {', '.join(assumed)}: assumed)" if assumed else ""
-    warning = " (too low to reserve the first calls)" if tight else ""
-    return printable(
-        f"{public_address(choice.address)}: {calls} calls, projected cost ${usd:.4f}"
-        f"{guess}, limit ${limit:g}{warning}"
-    )
+    cost, most = f"projected cost ${usd:.4f}", f"limit ${limit:g}"
+    if assumed:
+        cost += f" (no price known for {', '.join(assumed)}: assumed)"
+    if tight:
+        most += " (too low to reserve the first calls)"
+    address = public_address(choice.address)
+    return printable(f"{address}: {calls} calls, {cost}, {most}")
 
 
 def conduct(
@@ -278,11 +279,9 @@ class Session:
         for folder in self.folders.values():
             folder.begin(self.limit)
         calls = [call for each in self.instruments for call in each.calls()]
-        reads = [
-            read
-            for folder in self.folders.values()
-            for read in folder.journal.past.read.values()
-        ]
+        reads: list[Read] = []
+        for folder in self.folders.values():
+            reads += folder.journal.past.read.values()
         left = calls_left(calls, reads)
         names = list(dict.fromkeys(model for _, model in left))
         provider, aside = self._provider(names)
@@ -330,29 +329,25 @@ class Session:
         for folder in self.folders.values():
             check_present(folder.path)
         self._note_overshoot(gate.money)
-        for name, model in sorted(asker.skipped & self._aside(gate)):
+        aside = set(product(self.folders, gate.aside))
+        for name, model in sorted(asker.skipped & aside):
             kind, why = gate.aside[model]
             self.folders[name].journal.set_aside(model, kind, why, self.clock.stamp())
         return self._ending(gate, self.models)
 
-    def _aside(self, gate: Gate) -> set[tuple[str, str]]:
-        return set(product(self.folders, gate.aside))
-
     def _warmups(self, left: Collection[tuple[str, str]]) -> list[Warmup]:
         """Return the warm-up calls of those (stage, model) that have calls left."""
-        warmups = [each for made in self.instruments for each in made.warmups()]
-        return [
-            each
-            for each in warmups
-            if (each.request.prepares, each.request.model) in left
-        ]
+        wanted = []
+        for instrument in self.instruments:
+            for each in instrument.warmups():
+                if (each.request.prepares, each.request.model) in left:
+                    wanted.append(each)
+        return wanted
 
     def _is_answered(self, request: Request) -> bool:
         """Whether an earlier start has an answer that stands."""
-        return any(
-            folder.journal.answer(request) is not None
-            for folder in self.folders.values()
-        )
+        journals = [folder.journal for folder in self.folders.values()]
+        return any(journal.answer(request) is not None for journal in journals)
 
     def _provider(self, names: Sequence[str]) -> tuple[Any, dict[str, Aside]]:
         """Return (the provider, the models that its own list rules out)."""
@@ -383,9 +378,8 @@ class Session:
             raise UsageError(f"before the first call: {_faults(catalogue)}")
         self._tell(catalogue)
         self._record(server, catalogue, names)
-        return server, {
-            name: Aside("refused", why) for name, why in catalogue.faults.items()
-        }
+        faults = catalogue.faults
+        return server, {name: Aside("refused", faults[name]) for name in faults}
 
     def _tell(self, catalogue: Catalogue) -> None:
         for kind, lines in (("model", catalogue.facts), ("note", catalogue.notes)):
@@ -403,23 +397,23 @@ class Session:
         for folder in self.folders.values():
             earlier = folder.unproven["provider"]
             models = known if earlier is None else earlier["models"] | known
-            folder.record(
-                provider={
-                    "base_url": public_address(server.base_url),
-                    "dialect": server.dialect,
-                    "notes": catalogue.notes,
-                    "models": models,
-                }
-            )
+            provider = {
+                "base_url": public_address(server.base_url),
+                "dialect": server.dialect,
+                "notes": catalogue.notes,
+                "models": models,
+            }
+            folder.record(provider=provider)
 
     def _check_limit(self, money: Money, missing: bool) -> None:
         usd = money.projection()
         if not missing:
             return
-        if self.balance is not None and self.balance < usd - money.spent:
+        rest = usd - money.spent
+        if self.balance is not None and self.balance < rest:
             raise ProviderRefused(
                 f"before the first call: the key has ${self.balance:.2f} left, and "
-                f"${usd - money.spent:.2f} is projected"
+                f"${rest:.2f} is projected"
             )
         if self.limit is not None and usd > self.limit:
             raise OverBudget(
@@ -450,11 +444,11 @@ class Session:
 
     def _note_overshoot(self, money: Money) -> None:
         if self.limit is not None and money.spent > self.limit:
-            print(
-                f"note: ${money.spent:.6f} was charged, more than the limit "
-                f"${self.limit:g}: a server charged more than it was told it may",
-                file=sys.stderr,
+            charged = (
+                f"${money.spent:.6f} was charged, more than the limit ${self.limit:g}"
             )
+            why = "a server charged more than it was told it may"
+            print(f"note: {charged}: {why}", file=sys.stderr)
 
     def _ending(self, gate: Gate, models: Sequence[str]) -> Stop | None:
         """Return why calls are left. If no model is left, it is the gravest reason
@@ -463,7 +457,7 @@ class Session:
             return gate.money.over([])
         if gate.stop is not None:
             return gate.stop
-        if not models or any(name not in gate.aside for name in models):
+        if not models or set(models) - gate.aside.keys():
             return None
         kinds = {aside.kind for aside in gate.aside.values()}
         lines = [f"{name}: {gate.aside[name].why}" for name in models]
@@ -478,7 +472,8 @@ ASIDE_STOPS = {"refused": ProviderRefused, "failed": Incomplete, "form": Unreada
 
 
 def _faults(catalogue: Catalogue) -> str:
-    return "; ".join(f"{name}: {why}" for name, why in catalogue.faults.items())
+    lines = [f"{name}: {why}" for name, why in catalogue.faults.items()]
+    return "; ".join(lines)
 
 
 # --- what a run leaves --------------------------------------------------------------------------
@@ -532,13 +527,6 @@ def trial_statuses(statuses: Mapping[str, Any]) -> Counter[str]:
     for name, count in flat(statuses.get("decision", statuses)).items():
         counts[name.split(".")[-1]] += count
     return counts
-
-
-def aside_lines(answers: Answers) -> list[str]:
-    """Return a line for each model that was set aside."""
-    return [
-        f"set aside: {model}: {why}" for model, (_, why) in answers.set_aside.items()
-    ]
 
 
 def _commonest(statuses: Mapping[str, int]) -> str:
@@ -689,23 +677,15 @@ def last_words(
     """Return what a script says at the end of a run. `facts` are keys of the manifest
     that --json prints too."""
     code = COMPLETE if ended.stop is None else ended.stop.code
-    manifest = ended.folder.manifest
-    result = {
-        "run": str(ended.folder.path),
-        "elapsed_s": elapsed(manifest),
-        **{key: manifest[key] for key in ("state", "simulated", *facts)},
-        "cost_usd": manifest["cost"]["spent_usd"],
-        "files": sorted(manifest["files"]),
-        **more,
-    }
-    aside = [
-        f"set aside: {model}: {why}"
-        for model, why in manifest.get("set_aside", {}).items()
-    ]
-    text = [
-        *before,
-        *map(wrapped, aside),
-        f"{ended.folder.path}: {ended.note or MEANING[code]}",
-        *after,
-    ]
-    return Done(code, result, "\n".join(text), error=error_line(ended.stop))
+    manifest, path = ended.folder.manifest, ended.folder.path
+    result = {key: manifest[key] for key in ("state", "simulated", *facts)}
+    result["run"] = str(path)
+    result["elapsed_s"] = elapsed(manifest)
+    result["cost_usd"] = manifest["cost"]["spent_usd"]
+    result["files"] = sorted(manifest["files"])
+    lines = list(before)
+    for model, why in manifest.get("set_aside", {}).items():
+        lines.append(wrapped(f"set aside: {model}: {why}"))
+    lines += [f"{path}: {ended.note or MEANING[code]}", *after]
+    error = error_line(ended.stop)
+    return Done(code, result | more, "\n".join(lines), error=error)

@@ -238,9 +238,8 @@ class Prices:
     """What is known of prices before a server is asked."""
 
     def __init__(self, config: Mapping[str, Any], choice: cli.Choice) -> None:
-        self.listed = {
-            name: as_model(entry) for name, entry in config["prices"].items()
-        }
+        prices = config["prices"]
+        self.listed = {name: as_model(prices[name]) for name in prices}
         self.assumed = as_model(config["assumed_price"])
         self.unlisted = Model()
         if choice.simulated or cli.host_of(choice.address) in LOOPBACK:
@@ -252,10 +251,11 @@ class Prices:
     def expected(self, calls: Iterable[tuple[Request, int]]) -> float:
         """Return the dollars that these calls probably cost. `calls` has pairs (a
         typical request, how many of it)."""
-        return math.fsum(
-            count * wire.expected_cost(request, self.known(request.model), self.assumed)
-            for request, count in calls
-        )
+        dollars = []
+        for request, count in calls:
+            model = self.known(request.model)
+            dollars.append(count * wire.expected_cost(request, model, self.assumed))
+        return math.fsum(dollars)
 
     def unpriced(self, names: Iterable[str]) -> list[str]:
         return [name for name in names if not self.known(name).priced]
@@ -278,31 +278,28 @@ def dry_run(setup: Setup, plan: Plan) -> cli.Done:
         warmups = [(warmup.request, 1) for warmup in plan.instrument.warmups()]
         calls += warmups
         money = Money(
-            limit,
-            prices.assumed,
-            lambda request: (prices.known(request.model), PLAIN),
+            limit, prices.assumed, lambda call: (prices.known(call.model), PLAIN)
         )
         first, _ = calls[0]
-        tight = not money.fits(
-            [request for request, _ in calls if request.block == first.block]
-        )
+        block = [request for request, _ in calls if request.block == first.block]
+        tight = not money.fits(block)
+        effort = config.get("reasoning_effort") or "as the model does by default"
+        upstream = config.get("upstream") or "any"
         more = [
-            f"effort: {config.get('reasoning_effort') or 'as the model does by default'}",
+            f"effort: {effort}",
             f"warm-up: {len(warmups)} calls beside the {count}",
-            f"upstream: {config.get('upstream') or 'any'}",
+            f"upstream: {upstream}",
         ]
     usd = prices.expected(calls)
     head = headline(choice, count, usd, limit, prices.unpriced(models), tight)
-    return cli.Done(
-        COMPLETE,
-        {
-            "dry_run": True,
-            "simulated": choice.simulated,
-            "models": models,
-            "calls": count,
-            "projected_usd": usd,
-            "limit_usd": limit,
-            **facts,
-        },
-        "\n".join([head, *map(cli.wrapped, (*lines, *more))]),
-    )
+    told = {
+        "dry_run": True,
+        "simulated": choice.simulated,
+        "models": models,
+        "calls": count,
+        "projected_usd": usd,
+        "limit_usd": limit,
+        **facts,
+    }
+    text = [head, *map(cli.wrapped, (*lines, *more))]
+    return cli.Done(COMPLETE, told, "\n".join(text))

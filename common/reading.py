@@ -135,29 +135,7 @@ def _value(text: str) -> Any:
     """Return the value of a JSON text, or None if it is no JSON. An integer too long
     for Python is shortened: it is too large for any use here."""
     with suppress(ValueError, RecursionError):
-        return json.loads(
-            text, object_pairs_hook=_unique, parse_int=lambda digits: int(digits[:300])
-        )
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object from its pairs, some of which may have the same key.
-
-    A usage that is given twice is dropped, since nobody knows which one holds. Of a
-    cost that is given twice the greatest holds, so that the charge is never less than
-    the server may have billed.
-    """
-    value = dict(pairs)
-    if len(value) == len(pairs):
-        return value
-    names = [name for name, _ in pairs]
-    if names.count("usage") > 1:
-        value["usage"] = None
-    costs = [item for name, item in pairs if name == "cost"]
-    if len(costs) > 1:
-        amounts = all(type(item) in (int, float) and item >= 0 for item in costs)
-        value["cost"] = max(costs) if amounts else None
-    return value
+        return json.loads(text, parse_int=lambda digits: int(digits[:300]))
 
 
 def _at(value: Any, *path: str) -> Any:

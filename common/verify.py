@@ -22,7 +22,7 @@ from common.artifacts import (
     json_file,
     merkle_root,
     regular,
-    sha256,
+    sha256_in,
 )
 from common.journal import JOURNALS, Answers, entries, journal_file, json_sha256
 from common.runs import (
@@ -377,10 +377,10 @@ def _as_it_stands(folder: Folder, manifest: Mapping[str, Any], why: str) -> Cont
     if answers.head_sha256 != manifest["journal"]["head_sha256"]:
         problems.append(f"{MANIFEST}: journal: not the head of this journal")
     for name, digest in manifest["files"].items():
-        if name in folder.names and _said_sha256(folder.path / name) != digest:
-            problems.append(f"{name}: not the file that the manifest lists; {RESTORE}")
-        elif name not in folder.names:
+        if name not in folder.names:
             problems.append(f"{name}: gone; {RESTORE}")
+        elif sha256_in(folder.path, name) != digest:
+            problems.append(f"{name}: not the file that the manifest lists; {RESTORE}")
     verdict = Verdict(
         str(folder.path),
         manifest["artifact"],
@@ -396,12 +396,6 @@ def _as_it_stands(folder: Folder, manifest: Mapping[str, Any], why: str) -> Cont
     )
     given = {MANIFEST, PROMPTS, *JOURNALS, *manifest["files"]}
     return Content(verdict, {}, given)
-
-
-def _said_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's content; a packed file is unpacked first."""
-    with regular(path) as file:
-        return sha256(file.read())
 
 
 def read_run(
@@ -477,8 +471,10 @@ def publication_fault(verdict: Verdict, published: Collection[str]) -> str:
 def sentence(verdict: Verdict) -> str:
     """Return what is said of a folder: one line, or a line for each fault."""
     if not verdict.ok:
-        faults = "\n".join(map(_on_a_line, [*verdict.problems, verdict.strays]))
-        return f"FAILED   {verdict.run}: {faults.strip()}"
+        # A file's name may hold a line break.
+        faults = [*verdict.problems, verdict.strays]
+        lines = [each.replace("\n", " ") for each in faults if each]
+        return f"FAILED   {verdict.run}: " + "\n".join(lines)
     stamp = "SIMULATED " if verdict.simulated else ""
     what = f"{verdict.run}: {stamp}{verdict.instrument}"
     if verdict.state != "complete":
@@ -487,8 +483,3 @@ def sentence(verdict: Verdict) -> str:
         given = ", ".join(verdict.unproven)
         return f"verified {what}" + (f" (unproven: {given})" if given else "")
     return f"verified {what}, {verdict.files} files from {verdict.attempts} answers"
-
-
-def _on_a_line(fault: str) -> str:
-    """Return a fault on one line: a file's name may hold a line break."""
-    return fault.replace("\n", " ")

@@ -25,7 +25,7 @@ import urllib.request
 from email.utils import formatdate
 from typing import Any
 
-from faults import FAULTS, Script, echoed, edited, error
+from faults import FAULTS, Script, edited, error
 
 PRICING = {"prompt": "0.000001", "completion": "0.000004"}  # dollars a token, as text
 PARAMETERS = ["max_completion_tokens", "seed", "temperature"]
@@ -33,9 +33,6 @@ MODELS = {
     f"double/{letter}": {"pricing": PRICING, "supported_parameters": PARAMETERS}
     for letter in "abcd"
 }
-AHEAD_S = (
-    86_400  # its clock is a day ahead: what it dates must not be counted from ours
-)
 DROPS = 100  # of a drip that "never ends": ten seconds of it are enough to tell
 CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]")
 RATING = re.compile(r"^(\w+): yes\|no$", re.M)
@@ -96,7 +93,7 @@ class Server:
             return error(404, "not found")
         return {"status": 200, "json": {"data": data}}
 
-    def chat(self, request: dict, authorization: str) -> tuple[dict, dict]:
+    def chat(self, request: dict) -> tuple[dict, dict]:
         """(the usual answer, the fault to be played on it)."""
         model = str(request.get("model"))
         entry = self.set["models"].get(model, None if self.set["catalogue"] else {})
@@ -114,11 +111,7 @@ class Server:
         answer, usd = self.completion(request, entry or {}, digest)
         if fault is None or fault.get("bills"):
             self.bills.append(usd)
-        if fault and fault.get("echo"):
-            fault = echoed(fault["echo"], authorization)
-        return answer, dict(
-            self.set["answer"] or fault or {}, authorization=authorization
-        )
+        return answer, self.set["answer"] or fault or {}
 
     def latency(self, body: bytes) -> float:
         """Seconds until the answer: a function of the question alone."""
@@ -210,15 +203,12 @@ class Connection(asyncio.Protocol):
         if server.set["key"] not in (None, authorization.removeprefix("Bearer ")):
             return self.answer(FAULTS["401"])
         if method == "GET" and server.set["side"]:
-            side = FAULTS[server.set["side"]]
-            if "echo" in side:
-                side = echoed(side["echo"], authorization)
-            return self.answer(side)
+            return self.answer(FAULTS[server.set["side"]])
         if method == "GET":
             return self.answer(server.lists(path))
         if not path.endswith("/chat/completions"):
             return self.answer(error(404, f"no endpoint {method} {path}"))
-        answer, fault = server.chat(json.loads(body), authorization)
+        answer, fault = server.chat(json.loads(body))
         latency = server.log[-1]["latency_s"] = server.latency(body)
         flying, place = server.flying, len(server.log)
         flying.add(place)
@@ -240,19 +230,17 @@ class Connection(asyncio.Protocol):
         elif "status" in fault or "status" in answer:
             self.answer(fault if "status" in fault else answer)
         else:
-            self.answer(edited(answer, fault, fault.get("authorization", "")))
+            self.answer(edited(answer, fault))
 
     def answer(self, spec: dict) -> None:
         body = spec.get("bytes") or spec.get("raw", "").encode()
         if "json" in spec:
             body = json.dumps(spec["json"]).encode()
-        now = time.time() + AHEAD_S
         lines = [f"HTTP/1.1 {spec['status']} X", f"Content-Length: {len(body)}"]
-        lines.append(f"Date: {formatdate(now, usegmt=True)}")
-        soon = formatdate(now + 2, usegmt=True)
+        lines.append(f"Date: {formatdate(usegmt=True)}")
         headers = {"Content-Type": "application/json"} | spec.get("headers", {})
         for name, value in headers.items():
-            lines.append(f"{name}: {value.replace('{date+2}', soon)}")
+            lines.append(f"{name}: {value}")
         self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
 
     # -- acts -----------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 A fault is a whole answer, an act on the connection, or one thing wrong in the usual answer.
 """
 
-import json
 import math
 from typing import Any
 
@@ -33,7 +32,6 @@ FAULTS: dict[str, dict] = {
     "402": error(402, "Insufficient credits"),
     "403-key": error(403, "Key limit exceeded"),
     "429": error(429, "Rate limit exceeded"),
-    "429-date": error(429, "Rate limit exceeded", {"Retry-After": "{date+2}"}),
     "500": error(500, "Internal Server Error"),
     "reset": {"act": "reset"},
     "reset-billed": billed(act="reset"),
@@ -68,11 +66,6 @@ FAULTS: dict[str, dict] = {
         "headers": {"X-OpenRouter-Cache-Status": "HIT"},
         "usage": {"cost": 0},
     },
-    **{f"echo-key-{status}": {"echo": status} for status in (401, 403, 500, 200)},
-    "echo-key": billed(says="{key}"),
-    "echo-key-escaped": billed(
-        says="@@"
-    ),  # as some servers write JSON: not a letter is plain
 }
 
 
@@ -111,27 +104,10 @@ class Script:
         return None
 
 
-def echoed(status: int, authorization: str) -> dict:
-    """An error that says the key aloud wherever it can."""
-    reasons = [f"it says {authorization}"] if status == 403 else []
-    return error(
-        status,
-        f"bad credentials: {authorization}",
-        {"Retry-After": authorization, "Content-Type": authorization},
-        metadata={"reasons": reasons, "raw": {authorization: [authorization]}},
-    )
-
-
-def edited(answer: dict, fault: dict, authorization: str) -> dict:
-    """The usual answer with something wrong, as {status, headers, raw}."""
+def edited(answer: dict, fault: dict) -> dict:
+    """The usual answer with something wrong, as {status, headers, json}."""
     [choice] = answer["choices"]
     choice["message"] |= fault.get("message", {})
     choice |= fault.get("choice", {})
     answer["usage"] |= fault.get("usage", {})
-    says = fault.get("says", "").format(key=authorization)
-    if says:
-        choice["message"]["content"] += f"\nYou sent {says}."
-        answer |= {"provider": says, "id": says, "model": says}
-    escaped = "".join(f"\\u{ord(c):04X}" for c in authorization)
-    raw = json.dumps(answer).replace("@@", escaped)
-    return {"status": 200, "headers": fault.get("headers", {}), "raw": raw}
+    return {"status": 200, "headers": fault.get("headers", {}), "json": answer}

@@ -9,7 +9,6 @@ text and by how often it was asked. The comments say where each was seen.
 """
 
 import collections
-import hashlib
 import json
 import random
 import re
@@ -415,24 +414,24 @@ def _(c):
     return plain(c)
 
 
+def unexpected(name, value):
+    """One of pydantic's details."""
+    says = "Extra inputs are not permitted"
+    return {
+        "type": "extra_forbidden",
+        "loc": ("body", name),
+        "msg": says,
+        "input": value,
+    }
+
+
 # Mistral (Gitlawb/openclaude#739)
 @personality("rejects_max_completion_tokens")
 def _(c):
     """422 with a pydantic detail list, extra_forbidden, whenever `max_completion_tokens` is sent."""
-    if "max_completion_tokens" in c.body:
-        return Reply(
-            422,
-            {
-                "detail": [
-                    {
-                        "type": "extra_forbidden",
-                        "loc": ["body", "max_completion_tokens"],
-                        "msg": "Extra inputs are not permitted",
-                        "input": c.body["max_completion_tokens"],
-                    }
-                ]
-            },
-        )
+    name = "max_completion_tokens"
+    if name in c.body:
+        return Reply(422, {"detail": [unexpected(name, c.body[name])]})
     return plain(c)
 
 
@@ -440,28 +439,20 @@ def _(c):
 @personality("rejects_all_extras", dialect="vllm")
 def _(c):
     """400 for any key but model, messages, max_tokens; all of them named in one message (a Python list as text)."""
-    extra = [
-        {
-            "type": "extra_forbidden",
-            "loc": ("body", k),
-            "msg": "Extra inputs are not permitted",
-            "input": v,
-        }
-        for k, v in c.body.items()
-        if k not in ("model", "messages", "max_tokens")
-    ]
-    if extra:
-        return Reply(
-            400,
-            {
-                "object": "error",
-                "message": str(extra),
-                "type": "BadRequestError",
-                "param": None,
-                "code": 400,
-            },
-        )
-    return plain(c)
+    extra = c.body.keys() - {"model", "messages", "max_tokens"}
+    if not extra:
+        return plain(c)
+    says = str([unexpected(name, c.body[name]) for name in sorted(extra)])
+    flat = {"object": "error", "message": says, "type": "BadRequestError"}
+    return Reply(400, flat | {"param": None, "code": 400})
+
+
+REFUSALS = [
+    "I'm sorry, but I can't make this decision for you.",
+    "I'm not able to choose between these options, as it could lead to harm. I'd be happy to discuss "
+    "the considerations involved instead.",
+    "As an AI language model, I cannot make decisions of this kind.",
+]
 
 
 # Claude, Llama-Guard-tuned models; 200 and stop, openrouter-live.md §1
@@ -469,17 +460,7 @@ def _(c):
 def _(c):
     """20 % refusals in words, finish stop."""
     if c.rng.random() < 0.2:
-        return completion(
-            c,
-            c.rng.choice(
-                [
-                    "I'm sorry, but I can't make this decision for you.",
-                    "I'm not able to choose between these options, as it could lead to harm. I'd be happy to discuss the "
-                    "considerations involved instead.",
-                    "As an AI language model, I cannot make decisions of this kind.",
-                ]
-            ),
-        )
+        return completion(c, c.rng.choice(REFUSALS))
     return plain(c)
 
 
@@ -487,12 +468,8 @@ def _(c):
 @personality("ignores_limit", dialect="llamacpp")
 def _(c):
     """The two lines, then rambling of four times the limit (at least 3,000 tokens); completion_tokens says so; stop."""
-    limits = [
-        v
-        for v in (c.body.get("max_tokens"), c.body.get("max_completion_tokens"))
-        if isinstance(v, int)
-    ]
-    want = min(max([3000] + [4 * v for v in limits]), 40000)
+    limits = [c.body.get(name, 0) for name in ("max_tokens", "max_completion_tokens")]
+    want = min(max(3000, 4 * max(limits)), 40000)
     text = c.form() + "\n\n" + musing(c, want)
     return completion(c, text, uncut=True)
 
@@ -508,16 +485,12 @@ def _(c):
 @personality("dies_midway", dialect="vllm")
 def _(c):
     """15 answers, then 500 for ever: EngineCore encountered an issue."""
-    with c.server.lock:
-        c.server.state["answers"] = c.server.state.get("answers", 0) + 1
-        dead = c.server.state["answers"] > 15
-    if dead:
-        return error(
-            c.dialect,
-            500,
-            "EngineCore encountered an issue. See stack trace (above) for the root cause.",
-        )
-    return plain(c)
+    if sum(c.server.seen.values()) <= 15:
+        return plain(c)
+    says = (
+        "EngineCore encountered an issue. See stack trace (above) for the root cause."
+    )
+    return error(c.dialect, 500, says)
 
 
 # CPU inference
@@ -532,29 +505,19 @@ def _(c):
 @personality("storm_429")
 def _(c):
     """The first 20 calls each get 429 with Retry-After 1 twice before their answer."""
-    key = hashlib.sha256((c.model + c.text).encode()).hexdigest()
     with c.server.lock:
-        s = c.server.state
-        if s.get("served", 0) < 20:
-            if s.get(key, 0) < 2:
-                s[key] = s.get(key, 0) + 1
-                r = error(
-                    c.dialect,
-                    429,
-                    f"Rate limit reached for {c.model} on requests per min (RPM): Limit 3, Used 3, "
-                    "Requested 1. Please try again in 1s.",
-                    code="rate_limit_exceeded",
-                )
-                r.headers = {
-                    "Retry-After": "1",
-                    "x-ratelimit-limit-requests": "3",
-                    "x-ratelimit-remaining-requests": "0",
-                    "x-ratelimit-reset-requests": "1s",
-                }
-                return r
-            s[key] = 0
-            s["served"] = s.get("served", 0) + 1
-    return plain(c)
+        stormed = c.server.state.setdefault("stormed", set())
+        if len(stormed) < 20:
+            stormed.add((c.model, c.text))
+    if c.seen > 2 or (c.model, c.text) not in stormed:
+        return plain(c)
+    says = (
+        f"Rate limit reached for {c.model} on requests per min (RPM): Limit 3, Used 3, Requested 1. "
+        "Please try again in 1s."
+    )
+    reply = error(c.dialect, 429, says, code="rate_limit_exceeded")
+    reply.headers = {"Retry-After": "1", "x-ratelimit-reset-requests": "1s"}
+    return reply
 
 
 # German fine-tunes (EM German, LeoLM) translate the form's labels
@@ -663,22 +626,16 @@ def _(c):
 @personality("sse_anyway")
 def _(c):
     """text/event-stream with chat.completion.chunk events and [DONE], though `stream` was not true."""
-    base = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion.chunk",
-        "created": int(time.time()),
-        "model": c.model,
-    }
-    text, rows = c.form(), [{"role": "assistant", "content": ""}]
-    rows += [{"content": text[i : i + 12]} for i in range(0, len(text), 12)]
-    events = [
-        dict(base, choices=[{"index": 0, "delta": d, "finish_reason": None}])
-        for d in rows
-    ]
-    events.append(
-        dict(base, choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}])
-    )
-    raw = "".join(f"data: {json.dumps(e)}\n\n" for e in events) + "data: [DONE]\n\n"
+    text = c.form()
+    deltas = [{"content": text[at : at + 12]} for at in range(0, len(text), 12)]
+    raw = ""
+    for delta in [{"role": "assistant", "content": ""}, *deltas, {}]:
+        finish = None if delta else "stop"
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        chunk = {"id": "chatcmpl-1", "object": "chat.completion.chunk"}
+        chunk |= {"model": c.model, "choices": [choice]}
+        raw += f"data: {json.dumps(chunk)}\n\n"
+    raw += "data: [DONE]\n\n"
     return Reply(200, raw.encode(), content_type="text/event-stream; charset=utf-8")
 
 
@@ -703,60 +660,26 @@ def _(c):
 @personality("google_list_error")
 def _(c):
     """400 on `seed`, and the error body is a LIST with one object, status INVALID_ARGUMENT."""
-    if "seed" in c.body:
-        text = 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'
-        return Reply(
-            400,
-            [
-                {
-                    "error": {
-                        "code": 400,
-                        "message": text,
-                        "status": "INVALID_ARGUMENT",
-                        "details": [
-                            {
-                                "@type": "type.googleapis.com/google.rpc.BadRequest",
-                                "fieldViolations": [{"description": text}],
-                            }
-                        ],
-                    }
-                }
-            ],
-        )
-    return plain(c)
+    if "seed" not in c.body:
+        return plain(c)
+    says = 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'
+    told = {"code": 400, "message": says, "status": "INVALID_ARGUMENT"}
+    return Reply(400, [{"error": told}])
 
 
 # Azure OpenAI (compl-ai#20, alpaca_eval#430)
 @personality("azure_filter")
 def _(c):
     """15 % are 400 with code content_filter and innererror ResponsibleAIPolicyViolation; a status of one input."""
-    if c.rng.random() < 0.15:
-        safe = {"filtered": False, "severity": "safe"}
-        return Reply(
-            400,
-            {
-                "error": {
-                    "message": "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. "
-                    "Please modify your prompt and retry. To learn more about our content filtering policies please read our "
-                    "documentation: https://go.microsoft.com/fwlink/?linkid=2198766",
-                    "type": None,
-                    "param": "prompt",
-                    "code": "content_filter",
-                    "status": 400,
-                    "innererror": {
-                        "code": "ResponsibleAIPolicyViolation",
-                        "content_filter_result": {
-                            "hate": safe,
-                            "jailbreak": {"filtered": False, "detected": False},
-                            "self_harm": safe,
-                            "sexual": safe,
-                            "violence": {"filtered": True, "severity": "medium"},
-                        },
-                    },
-                }
-            },
-        )
-    return plain(c)
+    if c.rng.random() >= 0.15:
+        return plain(c)
+    says = (
+        "The response was filtered due to the prompt triggering Azure OpenAI's content management "
+        "policy. Please modify your prompt and retry."
+    )
+    told = {"message": says, "type": None, "param": "prompt", "status": 400}
+    inner = {"code": "ResponsibleAIPolicyViolation"}
+    return Reply(400, {"error": told | {"code": "content_filter", "innererror": inner}})
 
 
 # nginx or a tunnel before a local server
@@ -765,12 +688,8 @@ def _(c):
     """15 % nginx 502 pages in HTML, 10 % connections reset without a reply, 10 % bodies cut off half way."""
     x = c.luck.random() if c.seen < 4 else 1  # a call is asked four times
     if x < 0.15:
-        return Reply(
-            502,
-            b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad "
-            b"Gateway</h1></center>\r\n<hr><center>nginx/1.24.0 (Ubuntu)</center>\r\n</body>\r\n</html>\r\n",
-            content_type="text/html",
-        )
+        page = b"<html><center><h1>502 Bad Gateway</h1></center>nginx/1.24.0 (Ubuntu)</html>\r\n"
+        return Reply(502, page, content_type="text/html")
     if x < 0.25:
         return Drop()
     r = completion(c, c.form())
@@ -799,13 +718,8 @@ def _(c):
 def _(c):
     """20 % are HTTP 200 whose body is {"error": "<string>"} without choices; unknown paths (GET /v1/key) are 200 too."""
     if c.luck.random() < 0.2:
-        return Reply(
-            200,
-            {
-                "error": "The model has crashed without additional information. (Exit code: "
-                "18446744072635812000)"
-            },
-        )
+        says = "The model has crashed without additional information."
+        return Reply(200, {"error": says})
     return plain(c)
 
 

@@ -264,23 +264,6 @@ DEAR = Model(prompt=0.0, completion=1 / 16, price_from="catalogue")
 NINETY = completion(cost=0.9, tokens=(10, 15))
 
 
-def test_requests_are_paid_for_as_a_whole_or_not_begun_and_a_higher_limit_asks_the_rest(
-    ask,
-):
-    studies = [block(*"abcd"), block(*"efgh")]
-    more = {"price": DEAR, "usual": NINETY, "studies": studies}
-    run = ask("", limit=7.0, **more)
-    assert run.ending.outcomes == Counter(ok=4, not_run=4)
-    assert order(run) == list("abcd")
-    assert str(run.ending.stop) == (
-        "limit $7: $3.6000 spent, $3.6000 projected; the next calls (e, m) may cost $4.0000; give "
-        "a higher --limit-usd to resume"
-    )
-    run = ask("abcdefgh", limit=7.6, **more)
-    assert run.ending.stop is None and order(run) == list("efgh")
-    assert run.money.spent == pytest.approx(7.2)
-
-
 def test_a_projection_above_the_limit_ends_the_run_early(ask):
     names = [f"{at:02d}" for at in range(20)]
     run = ask(names, limit=10.0, price=DEAR, usual=NINETY, concurrency=4)
@@ -307,14 +290,6 @@ def test_no_price_is_believed_before_a_reply_of_this_start_and_model(ask, price)
         studies = [*(call(request(name)) for name in names), other]
         run = ask("", limit=1000.0, price=price, studies=studies)
         assert [*Counter(at for at, _ in run.sent).values()] == sent
-
-
-def test_behind_calls_that_no_longer_fit_no_cheaper_ones_are_begun(ask):
-    dear = request("r/dear", max_out=10**6)
-    studies = [call(request("r/a")), call(dear), call(request("r/b"))]
-    usual = completion(cost=1e-4)
-    run = ask("", limit=2.0, usual=usual, concurrency=1, studies=studies)
-    assert order(run) == ["r/a"] and isinstance(run.ending.stop, OverBudget)
 
 
 # --- warm-ups ----------------------------------------------------------------------------------
@@ -400,21 +375,6 @@ def test_two_calls_teach_what_a_server_takes_and_a_resume_knows_it(ask, what):
         assert not set(adapted.left_out) & set(body)
         assert room_of(body) == (adapted.room or 16)
         assert ("max_tokens" in body) is not bool(adapted.limit)
-
-
-def test_a_model_that_cannot_be_read_is_set_aside_and_the_others_go_on(ask):
-    def answer(body, _):
-        says = {"m": "well", "n": "fine"}[body.request.model]
-        return completion(says), 1.0
-
-    studies = [block(*"ab"), block(*"cd", model="n")]
-    more = {"warmups": warmups(*"mn"), "studies": studies}
-    run = ask("", provider=Provider(answer), **more)
-    assert run.aside == {"m": "form"}
-    assert "'well'" in run.asker.gate.aside["m"].why
-    assert run.ending.outcomes == Counter(ok=2, not_run=2)
-    all_the_same = ask("", provider=Provider(answer), go_on=True, **more)
-    assert order(all_the_same) == ["a", "b"] and all_the_same.aside == {}
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from conftest import ROOT, edit, ended, process, run_in
-from tournaments import derived
+from conftest import ROOT, ended, process, run_in
 
 PILOT = "run_pilot.py"
 SMALL = ("--models", "sim-coin", "--runs", "12", "--out", "o")
@@ -132,38 +131,6 @@ def test_a_run_that_was_damaged_is_named_and_left_alone(cli, tmp_path, damage, w
     before = tree(tmp_path)
     check_refused(cli(PILOT, *SMALL), 2, words, "restore it")
     assert tree(tmp_path) == before
-
-
-EARLIER = {
-    "started": "2020-01-01T00:00:00Z",
-    "ended": "2020-01-01T00:00:00Z",
-    "elapsed_s": 0,
-    "ended_by": "killed",
-    "python": "3",
-}  # a session
-
-
-def test_a_full_disk_under_the_journal_keeps_whole_lines_and_resumes(cli, tmp_path):
-    check_refused(
-        limited(tmp_path, HALF),
-        3,
-        "journal.jsonl: File too large",
-        "free space there",
-        "the same command",
-    )
-    journal = run_in(tmp_path / "o") / "journal.jsonl"
-    assert journal.stat().st_size <= HALF
-    assert all(json.loads(line) for line in journal.read_bytes().splitlines())
-    edit(journal.parent, lambda value: value["unproven"]["sessions"].insert(0, EARLIER))
-    assert cli(PILOT, *SMALL).returncode == 0
-    assert cli("analyze.py", "--verify", "o").returncode == 0
-    assert cli(PILOT, *SMALL[:-1], "whole").returncode == 0
-    assert derived(run_in(tmp_path / "o")) == derived(run_in(tmp_path / "whole"))
-
-
-def test_a_disk_that_is_full_from_the_start_leaves_nothing(tmp_path):
-    check_refused(limited(tmp_path, 10), 3, "File too large")
-    assert list(tmp_path.iterdir()) == []
 
 
 def write():

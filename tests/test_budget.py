@@ -6,12 +6,12 @@ import gzip
 import json
 
 import pytest
-from provider import PRICE, Provider, call, completion, conducted, failure, request
+from provider import PRICE, completion, failure, request
 
 from common import wire
 from common.gate import Breaker, Money
 from common.reading import read
-from common.wire import PLAIN, Adapted, Exchange, Model
+from common.wire import PLAIN, Exchange
 
 CALL = request("b00/0")
 # Of each call of this study: their texts are as long.
@@ -139,60 +139,6 @@ def test_what_is_charged_and_whether_a_price_is_known_since(what):
     assert wallet.charge(CALL, read(exchange)) == pytest.approx((cost, charged))
     assert wallet.unknown("m") is not known
     assert wallet.spent == pytest.approx(charged)
-
-
-def test_a_long_answer_is_charged_by_its_tokens_where_no_price_is_known(bench):
-    usd = 10 * PRICE.prompt + 20_000 * PRICE.completion
-    long = raw({"prompt_tokens": 10, "completion_tokens": 20_000})
-    run = bench("a", {"a": [long]}, limit=1.0, price=Model())
-    assert run.money.spent == pytest.approx(usd)
-    again = bench("a", limit=1.0, price=Model())
-    for wallet in (
-        run.money,
-        again.money,
-    ):  # the calls that follow are reserved at that
-        assert wallet.worst_case(CALL) == pytest.approx(usd)
-
-
-def test_a_surprise_below_the_limit_raises_what_is_reserved_and_the_run_goes_on(
-    tmp_path,
-):
-    def start():
-        return conducted(tmp_path, provider, studies, 200 * WORST)
-
-    studies = [call(request(f"b{at:02d}/0")) for at in range(24)]
-    costs = [0.5, 0.5, 0.5] + [6.0] * 21
-    provider = Provider(lambda _, n: (completion(cost=WORST * costs[n]), 1.0))
-    run = start()
-    assert (run.ending.stop, run.ending.outcomes["ok"]) == (None, 24)
-    again = start()  # the next start knows it
-    assert len(provider.sent) == 24
-    for wallet in (run.money, again.money):
-        for req, usd in (
-            (CALL, 6),
-            (CALL._replace(stage="other"), 6),
-            (CALL._replace(model="other"), 1),
-        ):
-            assert wallet.worst_case(req) == pytest.approx(usd * WORST)
-
-
-def test_the_room_that_a_model_needs_is_reserved():
-    wider = money(adapted=Adapted(room=1616)).worst_case(CALL)
-    assert wider - WORST == pytest.approx(1600 * PRICE.completion)
-
-
-def test_calls_to_come_are_projected_at_what_such_calls_did_cost():
-    wallet = money(1.0, spent=0.2)
-    each = wire.expected_cost(CALL, PRICE, PRICE)
-    wallet.announce(CALL, 11)
-    wallet.announce(CALL, 10)
-    wallet.announce(CALL._replace(model="n"), 5)
-    assert wallet.projection() == pytest.approx(0.2 + 26 * each)
-    wallet.made(CALL)
-    wallet.learn("decision", "m", wire.Reply("ok", cost_usd=0.03), 0.03)
-    assert wallet.projection() == pytest.approx(0.2 + 20 * 0.03 + 5 * each)
-    wallet.give_up("n")
-    assert wallet.projection() == pytest.approx(0.2 + 20 * 0.03)
 
 
 FLAGS = ("--models", "double/a,double/b", "--runs", "6", "--out", "o")

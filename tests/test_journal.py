@@ -14,9 +14,6 @@ from unittest import mock
 
 import pytest
 from provider import (
-    IDENTITY,
-    PRICE,
-    Clock,
     Provider,
     call,
     completion,
@@ -25,12 +22,10 @@ from provider import (
     request,
 )
 
-from common import Incomplete, UsageError, wire
+from common import Incomplete, UsageError
 from common.artifacts import gzip_bytes
-from common.journal import Journal
 
 COST = 0.0001  # of a usual answer
-AT = Clock.stamp()
 ODD = completion('a\ud800b "quoted" δ \u2028 \x00')
 
 
@@ -88,15 +83,6 @@ def test_a_line_is_ascii_and_holds_the_attempt_with_the_raw_response(start):
     assert (second["response"]["body"], second["latency_s"]) == (ODD.body, 0)
     assert (second["cost_usd"], second["charged_usd"]) == (COST, COST)
     assert run.path.read_bytes().isascii()
-
-
-def test_before_a_call_leaves_a_line_says_what_it_may_cost(tmp_path):
-    path, usd = tmp_path / "journal.jsonl", wire.worst_case(request("a"), PRICE, PRICE)
-    provider, last = Provider(), []
-    provider.on_start = lambda _: last.append(path.read_text().splitlines()[-1])
-    conducted(tmp_path, provider, [call(request("a"))])
-    [line] = map(json.loads, last)
-    assert (line["sent"], line["worst_usd"]) == ("a", usd)
 
 
 def test_a_line_is_written_at_once_and_is_on_disk_within_a_second(
@@ -163,29 +149,6 @@ def test_an_id_with_half_of_a_character_is_refused_before_it_is_sent(start):
 
 
 # --- what is read back -------------------------------------------------------------------------
-
-
-def test_attempts_and_charges_add_up_over_starts(start):
-    billed = failure(500)._replace(
-        body='{"error": {"code": 500}, "usage": {"cost": 0.25}}'
-    )
-    for _ in range(2):
-        start("a", {"a": [billed] * 4})
-    run = start("ab")
-    assert run.money.spent == pytest.approx(2 + 2 * COST)
-    assert [line["attempt"] for line in attempts(run)] == [*range(1, 10), 1]
-
-
-def test_who_is_set_aside_is_so_until_he_is_tried_again(start):
-    run = start("a")
-    journal = Journal(run.path.parent, IDENTITY)
-    for model in "mn":
-        journal.set_aside(model, "form", "unreadable", AT)
-    journal.close()
-    aside = {"m": ("form", "unreadable"), "n": ("form", "unreadable")}
-    assert run.answers().set_aside == aside
-    assert start("a").sent == [] and run.answers().set_aside == aside
-    assert start("ab").answers().set_aside.keys() == {"n"}
 
 
 # --- torn and damaged --------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from common import cli as scripts
 PILOT = ("run_pilot.py", "--models", "sim-coin", "--runs", "1", "--out", "p")
 TOURNAMENT = ("run_tournament.py", "--agents", "2", "--rounds", "1", "--out", "t")
 URRP = ("urrp_run.py", "--models", "sim-open", "--pilot", "--trials", "1", "--out", "u")
-CALIBRATION = ["calibrate.py", "--reps", "3", "--populations", "coin-50", "--runs", "2"]
 # The rows of the page's table, in an order in which each finds what it needs: (first cell, command)
 ROWS = [
     ("`run_pilot.py`", PILOT),
@@ -52,29 +51,6 @@ def test_the_page_tells_the_keys_that_there_are(cli):
         assert {*keys, "exit_code", "error"} == facts.keys(), row
         if of_each:
             assert set(of_each) == facts[keys[-1]][0].keys(), row
-
-
-def test_a_command_says_what_it_counted_and_an_analysis_into_a_file_nothing(cli):
-    for command, key, value in (
-        (PILOT, "statuses", {"ok": 4}),
-        (PILOT, "cost_usd", 0),
-        ((*PILOT, "--dry-run"), "calls", 4),
-        ((*URRP, "--dry-run"), "calls", 23),
-        (
-            (*TOURNAMENT, "--dry-run"),
-            "calls",
-            2 + 3 * 2,
-        ),  # two policies, three encounters
-        (CALIBRATION, "replications", 3),
-    ):
-        assert result(cli(*command, "--json"))[key] == value, command
-    done = cli("run_pilot.py", "--models", "sim-nobody")
-    assert (
-        done.returncode == 2 and "no simulated respondent 'sim-nobody'" in done.stderr
-    )
-    trials = ROOT / "results/examples/urrp-smollm2/urrp_runs.jsonl"
-    done = cli("urrp_analyze.py", trials, "--json", "a.json", "--sample", "0")
-    assert (done.returncode, done.stdout) == (2, "")
 
 
 REVOKED = {"faults": [{"fault": "401", "skip": 2}]}  # the key, after two answers

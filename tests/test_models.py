@@ -7,7 +7,6 @@ from functools import partial
 import pytest
 from conftest import run_in
 
-from common import cli as house
 from common.journal import entries, journal_file
 
 PRICED = {"pricing": {"prompt": "0.000001", "completion": "0.000004"}}
@@ -31,27 +30,6 @@ def sent(double):
 
 
 # --- who is asked ------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def env_file(monkeypatch, tmp_path):
-    """env_file(text) puts a .env beside the scripts."""
-    monkeypatch.setattr(house, "ROOT", tmp_path / "house")
-    (tmp_path / "house").mkdir()
-    return (tmp_path / "house" / ".env").write_text
-
-
-@pytest.mark.parametrize("name", ["OPENROUTER_BASE_ULR", "OPENROUTER_MODEL"])
-def test_another_name_in_a_dot_env_is_wrong_usage_in_a_line(
-    cli, double, env_file, tmp_path, name
-):
-    env_file(f"# mine\nOPENROUTER_BASE_URL={double.url}\n{name}=sk-or-v1-secret0123\n")
-    run = cli("run_pilot.py", "--models", "double/a", "--out", "o")
-    assert run.returncode == 2 and run.stderr.count("\n") == 1
-    assert f".env line 3: {name}: no such setting; " in run.stderr
-    assert "OPENROUTER_" in run.stderr.partition("no such setting")[2]
-    assert "secret0123" not in run.stdout + run.stderr
-    assert sent(double) == [] and not (tmp_path / "o").exists()
 
 
 # --- how it is asked ---------------------------------------------------------------------------
@@ -81,21 +59,6 @@ def test_temperature_and_effort_are_sent_as_asked_for_and_by_default_no_effort(
     names = ("temperature", "reasoning", "reasoning_effort")
     kept = [{name: body[name] for name in names if name in body} for body in bodies]
     assert kept == [expected] * 6
-
-
-def test_the_defaults_of_a_file_give_way_to_the_flags(pilot, double, tmp_path):
-    (tmp_path / "my.json").write_text('{"reasoning_effort": "high", "temperature": 1}')
-    double.script(
-        models={"m": PRICED | {"supported_parameters": [*PARAMETERS, "reasoning"]}}
-    )
-    assert pilot("--config", "my.json").returncode == 0
-    assert sent(double)[0]["reasoning"] == {"effort": "high"}
-    double.script(
-        models={"m": PRICED | {"supported_parameters": [*PARAMETERS, "reasoning"]}}
-    )
-    flags = ("--effort", "default", "--temperature", "default")
-    assert pilot("--config", "my.json", *flags).returncode == 0
-    assert not {"reasoning", "temperature"} & sent(double)[0].keys()
 
 
 # --- the warm-up -------------------------------------------------------------------------------

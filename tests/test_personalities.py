@@ -17,9 +17,7 @@ from provider import Clock
 
 from common import ask
 
-TRIALS = 40  # of a model: ten runs of four cells
-
-# name: (exit code, decisions read at least, words that stand in what is printed)
+# name: (exit code, decisions read at least of forty a model, words that stand in what is printed)
 EXPECTED = {
     **dict.fromkeys(
         (
@@ -85,20 +83,11 @@ def served(request):
 def test_what_a_pilot_makes_of_a_model(cli, tmp_path, served):
     code, least, words = EXPECTED[served.name]
     jumping = mock.patch.object(ask.Clock, "loop", Clock().loop)
-    with (
-        nullcontext() if served.name == "loading_503" else jumping
-    ):  # loads six seconds
-        run = cli(
-            "run_pilot.py",
-            "--base-url",
-            served.base_url,
-            "--models",
-            ",".join(served.models),
-            "--out",
-            "o",
-            "--run-id",
-            "x",
-        )
+    if served.name == "loading_503":  # loads six seconds
+        jumping = nullcontext()
+    where = ("--base-url", served.base_url, "--out", "o", "--run-id", "x")
+    with jumping:
+        run = cli("run_pilot.py", *where, "--models", ",".join(served.models))
     assert (run.returncode, "Traceback" in run.stderr) == (code, False)
     assert words in " ".join((run.stdout + run.stderr).split())
     trials = tmp_path / "o/x/trials.jsonl.gz"

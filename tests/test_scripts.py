@@ -82,17 +82,6 @@ def test_a_file_gives_parts_of_the_configuration_and_the_rest_stays(cli, tmp_pat
     assert "no price known for x: assumed" in cli("run_pilot.py", *flags, "m,x").stdout
 
 
-def test_an_analysis_prints_its_limits_and_paths_as_they_were_given(cli, tmp_path):
-    (tmp_path / "other.json").write_text('{"tells": "ablated"}')  # no main run
-    flags = ("--agents", 2, "--rounds", 1, "--config", "other.json", "--analyze")
-    done = cli("run_tournament.py", *flags, "--out", "rounds")
-    assert "\nopen rounds/" in done.stdout
-    assert str(tmp_path) not in done.stdout + done.stderr
-    limits = json.loads(cli("analyze.py", "rounds", "--json").stdout)["limits"]
-    printed = cli("analyze.py", "rounds").stderr
-    assert limits and all(f"note: {line}\n" in printed for line in limits)
-
-
 def test_an_unfinished_pilot_is_analysed_elsewhere_with_exit_code_3(cli, tmp_path):
     cli("run_pilot.py", "--models", "sim-coin", "--runs", 2, "--out", "o")
     run = run_in(tmp_path / "o")

@@ -143,14 +143,6 @@ def test_no_spelling_of_it_stays_and_what_stands_beside_it_does(name):
         assert text.endswith('", "b": "y\\n"}')
 
 
-@pytest.mark.parametrize("key", [PLAIN, PLAIN[:-1], PLAIN[:-2]])
-@pytest.mark.parametrize("before", [0, 1, 2])
-def test_of_base64_all_is_hidden_that_the_key_alone_decides(key, before):
-    code = base64.b64encode(b"!" * before + key.encode() + b"!!").decode()
-    first, last = math.ceil(8 * before / 6), 8 * (before + len(key)) // 6
-    assert redacted(code, key) == f"{code[:first]}[key]{code[last:]}"
-
-
 def test_text_without_the_key_stays_as_it_is_and_is_read_in_linear_time():
     for text in (
         "\\" * 200_000,
@@ -210,42 +202,6 @@ def readable(folder, *streams, key=KEY):
     words += [spell(key) for spell in (escaped, percent, based(), every("\\u{:04x}"))]
     everything = b"\0".join(contents)
     return [word for word in words if word.encode() in everything]
-
-
-@pytest.fixture
-def run(cli, double, tmp_path):
-    """run(script, flags…) runs it with the key, which reaches nothing → the finished process."""
-    streams = []
-
-    def command(script, *flags):
-        live = ("--base-url", double.url) if script == STUDY[0] else ()
-        done = cli(script, *live, *flags, key=KEY)
-        streams.extend((done.stdout, done.stderr))
-        assert not readable(tmp_path, *streams), flags
-        return done
-
-    return command
-
-
-def test_a_server_that_says_the_key_aloud_gets_it_into_nothing(run, double, tmp_path):
-    """In answers, names, ids, headers and errors; then in a refusal; then the run is completed."""
-    echoes = [
-        {"fault": "echo-key-200", "skip": 2, "times": 1},
-        {"fault": "echo-key", "every": 4},
-        {"fault": "echo-key-escaped", "every": 4},
-        {"fault": "echo-key-403", "every": 9},
-    ]
-    for refusal, code in (
-        ({"fault": "echo-key-401", "skip": 9}, 5),
-        ({"fault": "echo-key-500", "times": 1}, 0),
-    ):
-        double.script(key=KEY, faults=[refusal, *echoes])
-        assert run(*STUDY).returncode == code
-    for flags in (["o"], ["--verify", "o"]):
-        assert run("analyze.py", *flags).returncode == 0
-    [journal] = tmp_path.rglob("journal*.gz")
-    text = gzip.decompress(journal.read_bytes())
-    assert b"You sent" in text and b"[key]" in text
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

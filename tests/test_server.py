@@ -17,7 +17,6 @@ from tournaments import started, wait_for
 
 from common import Incomplete, ProviderRefused
 from common.server import Server, refuse
-from common.wire import Model
 
 PARAMETERS = ["max_completion_tokens", "temperature", "seed"]
 SERVED = {
@@ -75,22 +74,6 @@ def test_what_a_model_cannot_do_is_wrong_usage_before_the_first_call(
         refuse(catalogue)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("double/e", "did you mean 'double/"),
-        ("openai/gpt", "known are double/a, double/b"),
-    ],
-)
-def test_misspelt_models_alone_are_wrong_usage_before_the_first_call(
-    pilot, double, tmp_path, name, words
-):
-    run = pilot("--models", f"double/x,{name}")
-    assert run.returncode == 2 and run.stderr.count("not in the server's list") == 2
-    assert words in run.stderr and double.ledger()["requests"] == []
-    assert list(tmp_path.rglob("*.*")) == []
-
-
 def test_a_misspelt_model_among_others_is_set_aside_and_tried_again_by_the_same_command(
     cli, double, tmp_path
 ):
@@ -128,22 +111,6 @@ def test_a_model_s_line_says_what_is_worth_knowing(double):
         "m: m-20260901 · context 131,072 · $1 and $4 a million tokens (catalogue) · "
         "effort high · temperature not sent · withdrawn from 2999-01-31"
     ]
-
-
-@pytest.mark.parametrize("listed", [True, False])
-def test_a_configured_price_stands_in_where_the_list_has_none(double, listed):
-    served = dict(SERVED)
-    if not listed:
-        del served["pricing"]
-    double.script(models={"m": served})
-    price = Model(1.0, 2.0, 3.0, price_from="configuration")
-    client = Server(double.url, prices={"m": price, "unlisted": price})
-    preflight(client, "m")
-    known = client.model("m")
-    assert known.parameters == tuple(PARAMETERS)
-    assert known.price_from == ("catalogue" if listed else "configuration")
-    assert (known.cost(1, 1) == 6.0) is not listed
-    assert client.model("unlisted") == price
 
 
 @pytest.mark.parametrize(
@@ -212,19 +179,6 @@ def test_an_upstream_that_is_named_is_the_only_one_and_makes_another_study(
     assert "provider" not in trials(double)[-1]
 
 
-def test_rows_say_who_answered_and_who_thought_what(pilot, double, tmp_path):
-    message = {"role": "assistant", "content": "Decision: COORDINATE"}
-    message["reasoning"] = "Let me see."
-    choice = {"index": 0, "finish_reason": "stop", "message": message}
-    double.script(models={"m": SERVED}, serves={"choices": [choice]})
-    pilot("--runs", 1, "--go-on")
-    rows = rows_of(tmp_path / "o")
-    assert {row["reasoning"] for row in rows} == {"Let me see."}
-    assert {row["provider"] for row in rows} == {"upstream-1"}
-    manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
-    assert manifest["upstreams"] == {"m": {"upstream-1": 4}}
-
-
 def test_a_folder_that_is_moved_away_is_not_called_complete(double, tmp_path):
     double.script(latency_s=0.4)
     flags = ("--base-url", double.url, "--models", "double/a", "--runs", 2)
@@ -233,17 +187,6 @@ def test_a_folder_that_is_moved_away_is_not_called_complete(double, tmp_path):
     run_in(tmp_path / "o").rename(tmp_path / "elsewhere")
     output, _ = run.communicate(timeout=60)
     assert run.returncode == 3 and "moved or deleted while the run went on" in output
-
-
-def test_the_same_command_with_and_without_a_server_makes_two_runs(
-    cli, pilot, double, tmp_path
-):
-    double.script(catalogue=False)
-    for done in (cli("run_pilot.py", "--out", "o"), pilot(), pilot("--runs", 2)):
-        assert done.returncode == 0
-    names = {path.name for path in (tmp_path / "o").iterdir()}
-    assert len(names) == 3 and "pilot-s42" in names
-    assert "already complete" in pilot().stdout
 
 
 DEADLINE_S = 0.6

@@ -158,38 +158,18 @@ def test_an_analysis_of_the_same_answers_has_the_same_bytes_at_another_time(
 # --- what belongs to nothing -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("index", [False, True])
-def test_a_link_is_refused_in_a_line_and_listed_nowhere(here, index):
-    pilots = here / "pilots"
-    (pilots / "linked").symlink_to(pilots / "one")
-    if index:
-        done = ended(here, "analyze.py", "--index", "pilots")
-        assert done.stdout == "pilots/index.html: 2 complete\n"
-        assert "linked" not in (pilots / "index.html").read_text()
-    code, said, _ = verified(pilots)
-    [line] = [line for line in said.splitlines() if "linked" in line]
-    assert code == 2 and line.startswith("FAILED   pilots: linked: a link")
-
-
-@pytest.mark.parametrize(
-    "place",
-    ["pilots", "pilots/one", "plans", "plans/2x2-s42*", "plans/2x2-s42*/cvd*"],
-)
-@pytest.mark.parametrize("index", [False, True])
-def test_a_stray_file_is_a_line_and_its_advice_destroys_nothing(here, place, index):
-    if index:
-        ended(here, "analyze.py", "--index", place.partition("/")[0])
+@pytest.mark.parametrize("place", ["pilots", "plans/2x2-s42*", "plans/2x2-s42*/cvd*"])
+def test_a_stray_file_is_a_line_and_its_advice_destroys_nothing(here, place):
+    ended(here, "analyze.py", "--index", place.partition("/")[0])
     (min(here.glob(place)) / "notes.txt").write_text("a thought")
     code, said, errors = verified(here)
     faults = [line for line in said.splitlines() if line.startswith("FAILED")]
-    assert code == 2 and len(faults) == 1, said + errors
     [line] = [line for line in (said + errors).splitlines() if "notes.txt" in line]
-    assert line == faults[0] and "move it away" in line and "remove" not in line
+    assert (code, faults) == (2, [line]) and "move it away" in line
 
 
-@pytest.mark.parametrize("place", ["pilots", "pilots/one", "plans/2x2-s42*"])
-def test_what_a_file_browser_leaves_is_a_note(here, place):
-    (min(here.glob(place)) / ".DS_Store").write_bytes(b"\0\0\0\1Bud1")
+def test_what_a_file_browser_leaves_is_a_note(here):
+    (here / "pilots/one/.DS_Store").write_bytes(b"\0\0\0\1Bud1")
     code, said, errors = verified(here)
     [line] = [line for line in errors.splitlines() if "DS_Store" in line]
     assert code == 0 and line.startswith("note: ") and "DS_Store" not in said
@@ -215,17 +195,6 @@ def test_every_folder_is_a_line_and_a_last_one_counts_them(here):
     assert last.endswith(", 2 failed") and "2 of" in errors
 
 
-def test_code_that_has_changed_is_one_note_at_the_end(here):
-    def changed(manifest):
-        manifest["unproven"]["code"]["analyze.py"] = "0" * 64
-
-    for path in here.rglob("manifest.json"):
-        edit(path.parent, changed)
-    _, said, errors = verified(here / "pilots")
-    notes = [line for line in errors.splitlines() if "code has changed" in line]
-    assert len(notes) == 1 and "code has changed" not in said
-
-
 def test_of_a_single_run_what_is_to_be_published_is_printed_and_of_all_in_json(here):
     run = here / "pilots/one"
     manifest = json.loads((run / "manifest.json").read_text())
@@ -239,29 +208,9 @@ def test_of_a_single_run_what_is_to_be_published_is_printed_and_of_all_in_json(h
     assert (one["root"], one["head_sha256"]) == (root, head)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        (b'"state": ', b'"status": 1,\n  "state": ', "unknown key 'status'"),
-        (b'"state": ', b'"state": "incomplete",\n  "state": ', "'state' stands twice"),
-        (b'"seed": ', b'"seed": 1,\n "seed": ', "'seed' stands twice"),
-    ],
-)
-def test_a_key_of_a_manifest_that_is_unknown_or_stands_twice_is_a_fault(
-    here, old, new, words
-):
-    path = here / "pilots/one/manifest.json"
-    path.write_bytes(path.read_bytes().replace(old, new, 1))
-    code, said, _ = verified(here / "pilots/one")
-    assert code == 2 and words in said
-
-
-def test_the_committed_examples_are_verified_with_a_line_each():
+def test_the_committed_examples_are_verified():
     done = ended(ROOT, "analyze.py", "--verify", "results/examples")
-    folders = [path.parent for path in EXAMPLES.rglob("manifest.json")]
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == len(folders) + 2 + 1  # a plan, a calibration; the count
+    assert done.returncode == 0 and ", 0 failed" in done.stdout, done.stdout
 
 
 def test_an_empty_folder_and_a_torn_journal_are_named(cli, double, tmp_path):

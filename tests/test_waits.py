@@ -1,19 +1,14 @@
 """What a server may say of waiting, in any unit or size: it is obeyed up to two minutes, or ends
 the run so that the same command resumes, or is no wait and the call is asked again."""
 
-import itertools
 import json
-import time
 
 import pytest
-from conftest import ended, run_in
-from tournaments import derived
 
 from common import Incomplete
 from common.reading import read
 from common.wire import Exchange
 
-DAY_S = 86_400
 NOW = 1_795_341_600  # as a `Date` tells the server's clock
 DATE = "Sun, 22 Nov 2026 10:00:00 GMT"
 LATER = "Sun, 22 Nov 2026 10:01:30 GMT"
@@ -114,17 +109,6 @@ def test_a_wait_is_obeyed_or_ends_the_run_or_is_none(bench, place, value, second
     assert bench("a").ending.results[0].outcome == "ok"
 
 
-@pytest.mark.parametrize("first", range(6))
-def test_the_first_place_that_says_something_counts(bench, first):
-    waits = [""] * first + ["7", "8", "9", "10", "11", "12"][: 6 - first]
-    headers = {"retry-after": waits[3], "x-ratelimit-reset": waits[5]}
-    passed_on = {"Retry-After": waits[2], "X-RateLimit-Reset": waits[4]}
-    said = {"retry_after_seconds": waits[1], "headers": passed_on}
-    exchange = limited(headers, availability={"retry_after": waits[0]}, metadata=said)
-    waited, _ = bench("a", {"a": [exchange]}).sent[1]
-    assert waited == pytest.approx(7, abs=0.5)
-
-
 DATED = {"retry-after": LATER, "date": DATE}
 
 
@@ -139,26 +123,3 @@ DATED = {"retry-after": LATER, "date": DATE}
 )
 def test_a_date_to_wait_for_counts_from_the_server_s_clock(headers, now, wait):
     assert read(Exchange(429, headers, "{}"), now).wait == wait
-
-
-def test_a_clock_that_jumps_by_a_day_changes_no_result_and_no_wait(
-    tmp_path, double, monkeypatch
-):
-    flags = ("--runs", 2, "--models", "double/a", "--concurrency", 1, "--out")
-
-    def derive(name):
-        double.script(faults=[{"fault": "429-date", "times": 1, "skip": 1}])
-        where = ("--base-url", double.url)
-        done = ended(tmp_path, "run_pilot.py", *where, *flags, name)
-        assert done.returncode == 0  # a wait of a day would end it
-        return derived(run_in(tmp_path / name))
-
-    steady, now, gmtime = derive("steady"), time.time, time.gmtime
-    shifts = itertools.cycle((0, DAY_S, -DAY_S))
-
-    def jumping(at=None):
-        return gmtime(now() + next(shifts) if at is None else at)
-
-    monkeypatch.setattr(time, "time", lambda: now() + next(shifts))
-    monkeypatch.setattr(time, "gmtime", jumping)
-    assert derive("jumped") == steady and len(steady) > 4

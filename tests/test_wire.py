@@ -5,8 +5,8 @@ import json
 import pytest
 
 from common import wire
-from common.reading import read_balance, read_catalogue, read_model
-from common.wire import PLAIN, Adapted, Model, Reply, Request
+from common.reading import read_balance, read_catalogue
+from common.wire import PLAIN, Adapted, Model, Request
 
 CALL = Request(
     "p/m/r1/S.low", "decision", "some/model", "You decide.", "Which?", 96, 0.7, 5
@@ -140,11 +140,6 @@ def test_what_a_body_holds(what):
     assert {key: body.get(key) for key in keys} == keys
 
 
-def test_an_upstream_that_is_named_is_the_only_one_asked():
-    body = wire.body(CALL, Model(), ROUTER, upstream="deepinfra")
-    assert body["provider"] == {"only": ["deepinfra"], "allow_fallbacks": False}
-
-
 def test_the_worst_case_counts_a_token_a_byte_and_the_whole_room():
     request = CALL._replace(
         system="ä" * 50, user="x" * 100, examples=("q", "a"), max_out=96
@@ -154,40 +149,6 @@ def test_the_worst_case_counts_a_token_a_byte_and_the_whole_room():
     for adapted, room in ((PLAIN, 96), (Adapted(room=500, took=125), 500)):
         usd = wire.worst_case(request, model, Model(), adapted)
         assert usd == pytest.approx(0.01 + 330e-6 + room * 1e-5)
-
-
-@pytest.mark.parametrize(("took", "tokens"), [(0, 16), (300, 300)])
-def test_as_many_tokens_are_expected_as_the_warm_up_took(took, tokens):
-    request = Request("a", "decision", "m", "abcd", "efgh", 16)
-    model = Model(1.0, 1.0)
-    expected = wire.expected_cost(request, model, model, Adapted(took=took))
-    assert expected == 2 + tokens
-
-
-@pytest.mark.parametrize(
-    ("before", "tokens", "most_out", "room", "took"),
-    [
-        (PLAIN, 20, None, 0, 20),  # four times as many are no more than the usual 96
-        (PLAIN, 25, None, 100, 25),
-        (Adapted(room=384, took=25), 20, None, 100, 25),  # the longer of two answers
-        (Adapted(room=65_536), 40_000, None, 65_536, 40_000),
-        (PLAIN, 300, 1000, 1000, 300),
-        (Adapted(room=384), None, None, 384, 0),
-    ],
-)
-def test_a_study_has_four_times_the_room_that_the_warm_up_took(
-    before, tokens, most_out, room, took
-):
-    reply = Reply("ok", completion_tokens=tokens)
-    asked = wire.asked(before, {"max_tokens": 96})
-    after = wire.fitted(asked, reply, Model(most_out=most_out))
-    assert (after.room, after.took) == (room, took)
-
-
-def test_what_no_sum_could_hold_is_no_cost():
-    reply = wire.Reply("ok", prompt_tokens=1, completion_tokens=0)
-    costs = [wire.cost_of(reply, Model(usd, 0.0)) for usd in (9e99, 1e100)]
-    assert costs == [9e99, None]
 
 
 DEAREST = {
@@ -222,19 +183,6 @@ def test_prices_are_texts_in_dollars_a_token_or_unknown(pricing, dollars):
     model = read_catalogue(json.dumps({"data": [{"id": "m", "pricing": pricing}]}))["m"]
     assert model.priced is (dollars is not None)
     assert dollars in (None, (model.prompt, model.completion, model.request))
-
-
-@pytest.mark.parametrize(
-    ("entry", "reasons"),
-    [
-        ({"supported_parameters": ["reasoning"]}, True),
-        ({"supported_parameters": ["seed"]}, False),
-        ({"reasoning": {"mandatory": False}}, True),
-        ({}, None),
-    ],
-)
-def test_a_model_reasons_where_its_entry_says_so(entry, reasons):
-    assert read_model(entry).reasons is reasons
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ payload carries MARK: text that was shown harmlessly differs from text that was 
 """
 
 import csv
-import gzip
 import io
 import json
 import re
@@ -234,23 +233,6 @@ def test_no_tag_heading_or_formula_of_theirs_is_in_a_page_summary_or_table(pair)
     assert any(MARK in table.read_text() for table in files(evil, "*.csv"))
 
 
-def decisions(folder):
-    """(text, decision) of every answer to a decision."""
-    for path in files(folder, "trials.jsonl.gz"):
-        for row in map(json.loads, gzip.decompress(path.read_bytes()).splitlines()):
-            yield row["text"], row["decision"]
-    for path in files(folder, "round_*_games.json"):
-        for game in json.loads(path.read_bytes())["games"]:
-            for name, answer in game["answers"].items():
-                yield answer["text"], game["decision"][name]
-
-
-def test_no_decision_comes_from_what_is_not_in_the_form(pair):
-    for text, decision in decisions(pair[0]):
-        only = len(re.findall("^Decision: ", text, re.M)) == 1
-        assert (decision is not None) == (text.startswith("Decision: ") or only)
-
-
 @pytest.mark.parametrize(("status", "flags"), [(404, ()), (401, ("--json",))])
 def test_what_an_error_says_is_a_line_of_words(cli, double, status, flags):
     double.script(
@@ -273,17 +255,6 @@ def test_what_an_error_says_is_a_line_of_words(cli, double, status, flags):
     assert done.returncode == 5 and not controls(done.stdout + done.stderr)
     [line] = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert MARK in line
-
-
-def test_a_file_of_trials_from_elsewhere_is_refused_in_words(cli, tmp_path):
-    fields = ("model", "trial", "prompt_id", "prompt", "output")
-    (tmp_path / "t.jsonl").write_text(
-        "\n".join(json.dumps(dict.fromkeys(fields, name)) + name for name in NAMES),
-        "utf-8",
-        newline="",
-    )
-    done = cli("urrp_analyze.py", "t.jsonl")
-    assert done.returncode == 2 and not controls(done.stdout + done.stderr)
 
 
 def test_nothing_runs_and_nothing_is_fetched_in_a_browser(browser, pair):

@@ -195,19 +195,6 @@ def test_every_folder_is_a_line_and_a_last_one_counts_them(here):
     assert last.endswith(", 2 failed") and "2 of" in errors
 
 
-def test_of_a_single_run_what_is_to_be_published_is_printed_and_of_all_in_json(here):
-    run = here / "pilots/one"
-    manifest = json.loads((run / "manifest.json").read_text())
-    head, root = manifest["journal"]["head_sha256"], manifest["merkle_root"]
-    _, said, _ = verified(run)
-    assert f"root {root}" in said and f"head {head}" in said
-    _, said, _ = verified(here / "pilots")
-    assert root not in said and head not in said
-    _, said, _ = verified(here / "pilots", "--json")
-    one, _ = json.loads(said)["runs"]
-    assert (one["root"], one["head_sha256"]) == (root, head)
-
-
 def test_the_committed_examples_are_verified():
     done = ended(ROOT, "analyze.py", "--verify", "results/examples")
     assert done.returncode == 0 and ", 0 failed" in done.stdout, done.stdout

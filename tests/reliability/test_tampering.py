@@ -495,23 +495,6 @@ def test_what_no_journal_tells_of_is_named_with_the_success(
     assert (note in " ".join(done.stderr.split())) is (key == "code")
 
 
-@pytest.mark.parametrize(
-    ("kind", "runs", "code"),
-    [("pilot", 1, 0), ("counts", 0, 0), ("stopped", 0, 3)],
-)
-def test_a_success_fits_a_terminal_and_a_single_run_gives_root_and_head_whole(
-    study, tmp_path, kind, runs, code
-):
-    folder = study(kind).relative_to(tmp_path)
-    done = verified(folder, tmp_path)
-    assert done.returncode == code
-    assert max(map(len, [*done.stdout.splitlines(), *done.stderr.splitlines()])) <= 80
-    assert (
-        re.findall(r"^  (root|head) [0-9a-f]{64}$", done.stdout, re.M)
-        == ["root", "head"] * runs
-    )
-
-
 # --- drawn mechanically --------------------------------------------------------------------------
 
 JSONS = [

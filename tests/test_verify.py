@@ -195,9 +195,6 @@ def test_every_folder_is_a_line_and_a_last_one_counts_them(here):
     assert last.endswith(", 2 failed") and "2 of" in errors
 
 
-def test_the_committed_examples_are_verified():
-    done = ended(ROOT, "analyze.py", "--verify", "results/examples")
-    assert done.returncode == 0 and ", 0 failed" in done.stdout, done.stdout
 
 
 def test_an_empty_folder_and_a_torn_journal_are_named(cli, double, tmp_path):

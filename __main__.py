@@ -42,8 +42,8 @@ def main() -> None:
 
 
 def run(command: str) -> None:
-    """Run a script from the folder of this file. Inside a bundle, from a temporary folder into
-    which the bundle is unpacked, since prompts are read as files."""
+    """Run a command's script from the folder of this file. A bundle is unpacked into a
+    temporary folder first, because prompts are read as files."""
     folder = Path(__file__).resolve().parent
     if folder.is_dir():
         run_script(folder, command)
@@ -67,7 +67,7 @@ def run_script(folder: Path, command: str) -> None:
 
 
 def started_as() -> str:
-    """What the user typed before the command's name."""
+    """Return what the user typed before the command's name."""
     program = Path(sys.argv[0])
     if program.name in ("cirrus-bench", "cirrus-bench.exe"):
         return "cirrus-bench"

@@ -1,10 +1,11 @@
-"""What must lie in the folder of a plan, and in that of an analysis of tournaments; verification
-reads them by these functions.
+"""Say what must lie in the folder of a plan, of a registered one-shot run, and of an
+analysis of tournaments. Verification calls these functions as its readers.
 
     READERS = [runs := verify.runs(INSTRUMENTS), plan, partial(analysis, runs), …]
 
-Each run of a plan names all of the plan's runs in its manifest and in the first line of its
-journal. So if somebody removes runs, and their names from plan.json, any remaining run shows it.
+Each run of a plan names all of the plan's runs in its manifest and in the first line of
+its journal. So if somebody removes runs, and their names from plan.json, any remaining
+run shows it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,7 +35,8 @@ ANEW = "; changed or out of date: analyze.py {} writes it anew"
 
 
 def plan(folder: Folder) -> Content | None:
-    """What the folder of a plan must hold beside its runs; None where the folder is of no plan."""
+    """Return what the folder of a plan must hold beside its runs, or None if it is the
+    folder of no plan."""
     beside = _beside(folder)
     plans = plans_in(folder.path, beside.values())
     if PREREG in folder.names and PLAN_FILE not in folder.names:
@@ -52,7 +54,8 @@ def plan(folder: Folder) -> Content | None:
 
 
 def registered(folder: Folder) -> Content | None:
-    """What a preregistered one-shot run must hold beside its own files; None where it is none."""
+    """Return what a preregistered one-shot run must hold beside its own files, or None
+    if the folder is none."""
     verdict = Verdict(str(folder.path), "preregistration", "incomplete")
     if MANIFEST not in folder.names:
         if PREREG not in folder.names or not is_one_shot(folder.path):
@@ -70,7 +73,7 @@ def registered(folder: Folder) -> Content | None:
 
 
 def _beside(folder: Folder) -> dict[str, Mapping[str, Any]]:
-    """{name: identity} of the tournament runs that lie directly in the folder."""
+    """Return {name: identity} of the tournament runs directly in the folder."""
     identities = {}
     for verdict in folder.inner:
         path = Path(verdict.run)
@@ -82,8 +85,8 @@ def _beside(folder: Folder) -> dict[str, Mapping[str, Any]]:
 def _planned(
     folder: Folder, planned: Mapping[str, Any], beside: Mapping[str, Mapping]
 ) -> Content:
-    """What the folder must hold. `planned` is the plan's {"name", "runs"}, `beside` are the runs
-    here."""
+    """Return what the folder must hold. `planned` is the plan's {"name", "runs"};
+    `beside` has the identities of the runs that are here."""
     names, given = planned["runs"], folder.names & {PREREG}
     missing = [name for name in names if name not in beside]
     notes, unproven = [], sorted(given)
@@ -107,7 +110,7 @@ def _planned(
 
 
 def _hidden(folder: Folder, names: list[str], missing: list[str]) -> Iterator[str]:
-    """A fault where plan.json does not name missing runs that the runs here do name."""
+    """Yield a fault if plan.json leaves out missing runs that the runs here name."""
     if PLAN_FILE not in folder.names:
         return
     listed = read(folder.path / PLAN_FILE, PLAN, RESTORE)["runs"]
@@ -123,7 +126,8 @@ def _hidden(folder: Folder, names: list[str], missing: list[str]) -> Iterator[st
 def _misplaced(
     folder: Folder, names: list[str], beside: Iterable[str]
 ) -> Iterator[str]:
-    """A fault for each run here that the plan does not have, or that lies in another run's folder."""
+    """Yield a fault for each run here that the plan does not have, or that lies in
+    another run's folder."""
     for name in beside:
         if name not in names:
             yield f"{name}: a run that the plan does not have; move it away"
@@ -134,8 +138,8 @@ def _misplaced(
 
 
 def _unregistered(folder: Folder, beside: Mapping[str, Mapping]) -> Iterator[str]:
-    """A fault for each way in which the runs here and the preregistration here do not belong
-    together."""
+    """Yield a fault for each way in which the runs and the preregistration here do not
+    belong together."""
     under, here = False, sha256_in(folder.path, PREREG)
     for name, identity in beside.items():
         digest = identity.get("prereg_sha256")
@@ -147,12 +151,13 @@ def _unregistered(folder: Folder, beside: Mapping[str, Mapping]) -> Iterator[str
 
 
 def is_analysis(folder: Folder) -> bool:
-    """Whether the folder holds an analysis of tournaments."""
+    """Whether an analysis of tournaments lies in the folder."""
     return not folder.names.isdisjoint([ANALYSIS, "acausal-summary.md"])
 
 
 def analysis(of_runs: Reader, folder: Folder) -> Content | None:
-    """What an analysis of the runs in runs.json must say; None where the folder holds none."""
+    """Return what an analysis of the runs in runs.json must say, or None if the folder
+    holds no analysis."""
     if not is_analysis(folder):
         return None
     runs = runs_named(folder.path)

@@ -1,6 +1,7 @@
 """What the tests of the call layer share: a server double, a clock that takes no time, the CLI."""
 
 import asyncio
+import gzip
 import json
 import multiprocessing
 import os
@@ -36,7 +37,6 @@ from provider import (  # noqa: E402, F401 - what tests take from here
 
 from cirrus.ask.bulletins import PROMPTS  # noqa: E402
 from cirrus.ask.cues import use  # noqa: E402
-from common.artifacts import json_file  # noqa: E402
 
 # No test judges speed. The usual run draws the same examples each time: who looks for new ones asks
 # for more of them.
@@ -155,7 +155,14 @@ def edit(folder, change, name="manifest.json"):
     """Change a JSON file of a folder as an object."""
     data = json.loads((folder / name).read_bytes())
     change(data)
-    (folder / name).write_bytes(json_file(data))
+    text = json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False)
+    (folder / name).write_text(text + "\n", "utf-8")
+
+
+def packed(data):
+    """Bytes packed as a run's files are: one gzip member without name, time or system."""
+    header = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff"
+    return header + gzip.compress(data, mtime=0)[len(header) :]
 
 
 @pytest.fixture

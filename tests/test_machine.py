@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import time
-from functools import partial
 from io import StringIO
 from types import SimpleNamespace
 
@@ -51,33 +50,6 @@ def test_the_page_tells_the_keys_that_there_are(cli):
         assert {*keys, "exit_code", "error"} == facts.keys(), row
         if of_each:
             assert set(of_each) == facts[keys[-1]][0].keys(), row
-
-
-REVOKED = {"faults": [{"fault": "401", "skip": 2}]}  # the key, after two answers
-LIVE = ("--models", "double/a", "--concurrency", "1")
-
-
-@pytest.mark.parametrize(
-    ("command", "setup", "code", "state"),
-    [
-        ((*PILOT, *LIVE), REVOKED, 5, "incomplete"),
-        ((*URRP, *LIVE), REVOKED, 5, "incomplete"),
-        ((*TOURNAMENT, "--models", "double/a"), REVOKED, 5, 5),
-        ((*PILOT, *LIVE, "--limit-usd", "0.00001"), {}, 4, 4),
-    ],
-)
-def test_a_run_that_broke_off_says_how_far_it_got(
-    live, cli, double, command, setup, code, state
-):
-    double.script(**setup)
-    script, *flags = command
-    run = partial(cli, script, "--base-url", double.url)
-    if script == "run_tournament.py":
-        run = partial(live, double)
-    facts = result(run(*flags, "--json", key="sk-test-key"))
-    assert facts["exit_code"] == code and "sk-test-key" not in json.dumps(facts)
-    [each] = facts.get("runs", [facts])
-    assert each.get("state", each["exit_code"]) == state
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ from functools import partial
 import pytest
 from conftest import run_in
 
-from common.journal import entries, journal_file
-
 PRICED = {"pricing": {"prompt": "0.000001", "completion": "0.000004"}}
 PARAMETERS = ["max_completion_tokens", "temperature", "seed"]
 NO_FORM = ["I would rather wait and see what they do."]
@@ -27,9 +25,6 @@ def manifest(folder):
 
 def sent(double):
     return [call["sent"] for call in double.ledger()["requests"]]
-
-
-# --- who is asked ------------------------------------------------------------------------------
 
 
 # --- how it is asked ---------------------------------------------------------------------------
@@ -73,7 +68,8 @@ def test_warm_up_calls_are_journalled_and_charged_and_are_no_trials(
         "http://loopback/api/v1: 4 calls"
     )
     folder = run_in(tmp_path / "o")
-    lines = [entry for entry, _, _ in entries(journal_file(folder))]
+    with gzip.open(folder / "journal.jsonl.gz") as journal:
+        lines = list(map(json.loads, journal))
     asked = [line["id"] for line in lines if "stage" in line]
     assert asked[:2] == ["warmup/m/decision/1", "warmup/m/decision/2"]
     assert len(asked) == 6 and len(double.ledger()["requests"]) == 6

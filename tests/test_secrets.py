@@ -156,34 +156,24 @@ def test_text_without_the_key_stays_as_it_is_and_is_read_in_linear_time():
     assert redacted("an EMPTY key", "EMPTY") == "an EMPTY key"
 
 
-PIECES = {
-    "as it is": str,
-    "percent": every("%{:02x}"),
-    "JSON": every("\\u{:04x}"),
-    "hexadecimal": lambda text: text.encode().hex(),
-}
-
-
-@pytest.mark.parametrize("name", PIECES)
-@pytest.mark.parametrize("length", [12, 13, 17, 24, len(PLAIN) - 1])
+@pytest.mark.parametrize("length", [12, 17, len(PLAIN) - 1])
+@pytest.mark.parametrize("name", ["as it is", "every byte in percent", "hexadecimal"])
 def test_twelve_characters_in_a_row_are_hidden_wherever_they_are_in_the_key(
     length, name
 ):
     for at in range(len(PLAIN) - length + 1):
-        piece = PIECES[name](PLAIN[at : at + length])
+        piece = SPELLINGS[name](PLAIN[at : at + length])
         assert redacted(f"masked as <{piece}>.", PLAIN) == "masked as <[key]>."
     for at in range(len(PLAIN) - 10):
         shorter = f"masked as <{PLAIN[at : at + 11]}>."
         assert redacted(shorter, PLAIN) == shorter
 
 
-@pytest.mark.parametrize("key", ["ollama", "notneeded", 'sk/"x"7&9'])
-def test_a_key_too_short_to_have_pieces_is_hidden_whole_only(key):
-    for name in ("as it is", "JSON, 2 deep", "percent, 3 times", "HTML", "hexadecimal"):
-        spelled = SPELLINGS[name](key)
-        assert redacted(f"it is {spelled} here", key) == "it is [key] here", name
-    for text in (f"it is {key[:5]} {key[5:]} here", f"it is {key[1:]} here", key[1:]):
-        assert redacted(text, key) == text
+def test_a_key_too_short_to_have_pieces_is_hidden_whole_only():
+    for name in ("as it is", "JSON, 2 deep", "HTML"):
+        spelled = SPELLINGS[name]('sk/"x"7&9')
+        assert redacted(f"it is {spelled} here", 'sk/"x"7&9') == "it is [key] here"
+    assert redacted("it is olla ma here", "ollama") == "it is olla ma here"
 
 
 STUDY = ("run_pilot.py", "--models", "double/a", "--runs", "10", "--out", "o")

@@ -8,9 +8,7 @@ import json
 import shutil
 
 import pytest
-from conftest import ROOT, edit, ended, run_in
-
-from common.artifacts import gzip_bytes, json_file
+from conftest import ROOT, edit, ended, packed, run_in
 
 EXAMPLES = ROOT / "results" / "examples"
 PLAN = "run_tournament.py --agents 2 --rounds 1 --models sim-coin --out results/plans"
@@ -195,8 +193,6 @@ def test_every_folder_is_a_line_and_a_last_one_counts_them(here):
     assert last.endswith(", 2 failed") and "2 of" in errors
 
 
-
-
 def test_an_empty_folder_and_a_torn_journal_are_named(cli, double, tmp_path):
     double.script(faults=[{"fault": "402", "skip": 4}])
     where = ("--base-url", double.url, "--models", "double/a", "--out", "o")
@@ -215,10 +211,11 @@ def test_an_empty_folder_and_a_torn_journal_are_named(cli, double, tmp_path):
 
 def test_a_manifest_of_version_0_1_verifies(cli, tmp_path):
     assert cli("run_pilot.py", "--runs", 1, "--out", "o").returncode == 0
-    path = run_in(tmp_path / "o") / "manifest.json"
-    manifest = json.loads(path.read_bytes())
-    del manifest["adapted"], manifest["set_aside"]
-    path.write_bytes(json_file(manifest))
+
+    def as_then(manifest):
+        del manifest["adapted"], manifest["set_aside"]
+
+    edit(run_in(tmp_path / "o"), as_then)
     assert cli("analyze.py", "--verify", "o").returncode == 0
 
 
@@ -262,4 +259,4 @@ def forged(journal):
     text = gzip.decompress(journal.read_bytes())
     assert b"COORDINATE" in text
     forged = text.replace(b"Decision: COORDINATE", b"Decision: PREEMPT", 1)
-    journal.write_bytes(gzip_bytes(forged))
+    journal.write_bytes(packed(forged))

@@ -70,16 +70,14 @@ def neutral_warmups(requests: Sequence[Request]) -> list[Warmup]:
     warmups = []
     for request in kinds.values():
         for number, question in enumerate(NEUTRAL, 1):
-            asked = Request(
-                id=f"{WARMUP}/{request.model}/{request.stage}/{number}",
+            name = f"{WARMUP}/{request.model}/{request.stage}/{number}"
+            asked = request._replace(
+                id=name,
                 stage=WARMUP,
-                model=request.model,
                 system="",
+                examples=(),
                 user=question,
-                max_out=request.max_out,
-                temperature=request.temperature,
                 seed=number,
-                effort=request.effort,
             )
             warmups.append(Warmup(asked, lambda text: bool(text.strip())))
     return warmups

@@ -350,19 +350,25 @@ def _run(folder: Folder, instruments: Instruments) -> Content:
     files[MANIFEST] = json_file(again)
     files[PROMPTS] = json_file(run.origin.prompts)
     same = unproven["code"].items() <= code_hashes().items()
-    verdict = Verdict(
+    verdict = _of_run(folder, manifest, answers)._replace(
+        problems=problems[:SHOWN],
+        notes=[] if same else [CODE_CHANGED],
+        root=made.facts["merkle_root"],
+    )
+    return Content(verdict, files, given)
+
+
+def _of_run(folder: Folder, manifest: Mapping[str, Any], answers: Answers) -> Verdict:
+    """Return what a run's manifest and journal say, before the files are compared."""
+    return Verdict(
         str(folder.path),
         manifest["artifact"],
         manifest["state"],
         answers.simulated,
         attempts=answers.attempts,
         head_sha256=answers.head_sha256,
-        problems=problems[:SHOWN],
-        notes=[] if same else [CODE_CHANGED],
-        root=made.facts["merkle_root"],
-        unproven=sorted(unproven),
+        unproven=sorted(manifest["unproven"]),
     )
-    return Content(verdict, files, given)
 
 
 def _as_it_stands(folder: Folder, manifest: Mapping[str, Any], why: str) -> Content:
@@ -381,18 +387,11 @@ def _as_it_stands(folder: Folder, manifest: Mapping[str, Any], why: str) -> Cont
             problems.append(f"{name}: gone; {RESTORE}")
         elif sha256_in(folder.path, name) != digest:
             problems.append(f"{name}: not the file that the manifest lists; {RESTORE}")
-    verdict = Verdict(
-        str(folder.path),
-        manifest["artifact"],
-        manifest["state"],
-        answers.simulated,
+    verdict = _of_run(folder, manifest, answers)._replace(
         files=len(manifest["files"]),
-        attempts=answers.attempts,
-        head_sha256=answers.head_sha256,
         problems=problems[:SHOWN],
         notes=[why],
         root=manifest["merkle_root"],
-        unproven=sorted(unproven),
     )
     given = {MANIFEST, PROMPTS, *JOURNALS, *manifest["files"]}
     return Content(verdict, {}, given)

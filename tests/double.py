@@ -10,7 +10,6 @@ starts it as a process of its own, scripts it and reads its ledger.
 Listens on 127.0.0.1 only; ends by itself after an hour and when its parent has gone.
 """
 
-import asyncio
 import hashlib
 import json
 import math
@@ -20,9 +19,11 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from faults import FAULTS, Script, edited, error
@@ -55,9 +56,10 @@ SETUP: dict[str, Any] = {
 
 
 class Server:
-    """Setup, script, ledger and log; `Connection`s bring it requests."""
+    """Setup, script, ledger and log; `Handler`s bring it requests."""
 
     def __init__(self, setup: dict) -> None:
+        self.lock = threading.Lock()
         self.setup(setup)
 
     def setup(self, given: dict) -> None:
@@ -166,65 +168,55 @@ def ratings(names: list[str], digest: str) -> str:
 # --- HTTP --------------------------------------------------------------------------------------
 
 
-class Connection(asyncio.Protocol):
+class Handler(BaseHTTPRequestHandler):
     """One kept-alive connection; requests come one after the other."""
 
-    server: Server
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
-    def connection_made(self, transport) -> None:
-        self.transport, self.buffer = transport, b""
-        self.server.connections += 1
-        transport.get_extra_info("socket").setsockopt(
-            socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
-        )
+    def log_message(self, *_: Any) -> None:
+        pass
 
-    def data_received(self, data: bytes) -> None:
-        self.buffer += data
-        head, mark, rest = self.buffer.partition(b"\r\n\r\n")
-        if not mark:
-            return
-        first, *lines = head.decode("latin-1").split("\r\n")
-        headers = {}
-        for line in lines:
-            name, _, value = line.partition(":")
-            headers[name.strip().lower()] = value.strip()
-        length = int(headers.get("content-length", 0))
-        if len(rest) >= length:
-            self.buffer = rest[length:]
-            method, path, _ = first.split(" ")
-            self.receive(method, path, headers, rest[:length])
+    def setup(self) -> None:
+        super().setup()
+        self.owner: Server = self.server.owner
+        self.owner.connections += 1
 
-    def receive(self, method: str, path: str, headers: dict, body: bytes) -> None:
-        server, authorization = self.server, headers.get("authorization", "")
-        if path == "/double":
-            if method == "POST":
-                server.setup(json.loads(body))
-            return self.answer({"status": 200, "json": server.ledger()})
-        if server.set["key"] not in (None, authorization.removeprefix("Bearer ")):
-            return self.answer(FAULTS["401"])
-        if method == "GET" and server.set["side"]:
-            return self.answer(FAULTS[server.set["side"]])
-        if method == "GET":
-            return self.answer(server.lists(path))
-        if not path.endswith("/chat/completions"):
-            return self.answer(error(404, f"no endpoint {method} {path}"))
-        answer, fault = server.chat(json.loads(body))
-        latency = server.log[-1]["latency_s"] = server.latency(body)
-        flying, place = server.flying, len(server.log)
-        flying.add(place)
-        server.peak = max(server.peak, len(flying))
-        asyncio.get_running_loop().call_later(
-            latency, self.chat_answer, flying, place, answer, fault
-        )
-        return None
+    def do_GET(self) -> None:
+        self.receive(b"")
 
-    def chat_answer(self, flying: set, place: int, answer: dict, fault: dict) -> None:
-        flying.discard(place)
-        if self.transport.is_closing():
-            return
+    def do_POST(self) -> None:
+        self.receive(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def receive(self, body: bytes) -> None:
+        owner, settings = self.owner, self.owner.set
+        key = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        if self.path == "/double":
+            if body:
+                owner.setup(json.loads(body))
+            self.answer({"status": 200, "json": owner.ledger()})
+        elif settings["key"] not in (None, key):
+            self.answer(FAULTS["401"])
+        elif body and self.path.endswith("/chat/completions"):
+            self.chat(body)
+        elif settings["side"]:
+            self.answer(FAULTS[settings["side"]])
+        else:
+            self.answer(owner.lists(self.path))
+
+    def chat(self, body: bytes) -> None:
+        owner = self.owner
+        with owner.lock:
+            answer, fault = owner.chat(json.loads(body))
+            latency = owner.log[-1]["latency_s"] = owner.latency(body)
+            flying, place = owner.flying, len(owner.log)
+            flying.add(place)
+            owner.peak = max(owner.peak, len(flying))
+        time.sleep(latency)
+        with owner.lock:
+            flying.discard(place)
         if "wire" in fault:
-            self.transport.write(fault["wire"].encode())
-            self.transport.close()
+            self.close(fault["wire"].encode())
         elif "act" in fault:
             getattr(self, fault["act"])(answer)
         elif "status" in fault or "status" in answer:
@@ -241,45 +233,51 @@ class Connection(asyncio.Protocol):
         headers = {"Content-Type": "application/json"} | spec.get("headers", {})
         for name, value in headers.items():
             lines.append(f"{name}: {value}")
-        self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
+        self.wfile.write("\r\n".join([*lines, "", ""]).encode() + body)
+
+    def close(self, data: bytes) -> None:
+        self.wfile.write(data)
+        self.close_connection = True
 
     # -- acts -----------------------------------------------------------------------------------
 
     def reset(self, answer: dict) -> None:
         linger = struct.pack("ii", 1, 0)  # close with RST instead of FIN
-        self.transport.get_extra_info("socket").setsockopt(
-            socket.SOL_SOCKET, socket.SO_LINGER, linger
-        )
-        self.transport.abort()
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.connection.close()
+        self.close_connection = True
 
     def truncate(self, answer: dict) -> None:
-        self.transport.write(
-            b"HTTP/1.1 200 X\r\nContent-Length: 999\r\n\r\n"
-            + json.dumps(answer).encode()[:100]
-        )
-        self.transport.close()
+        head = b"HTTP/1.1 200 X\r\nContent-Length: 999\r\n\r\n"
+        self.close(head + json.dumps(answer).encode()[:100])
 
     def drip(self, answer: dict) -> None:
-        self.transport.write(b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n")
-        self.drop(DROPS)
-
-    def drop(self, left: int) -> None:
-        if left and not self.transport.is_closing():
-            self.transport.write(b"1\r\n\n\r\n")
-            asyncio.get_running_loop().call_later(0.1, self.drop, left - 1)
+        self.close(b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(DROPS):
+            self.wfile.write(b"1\r\n\n\r\n")
+            time.sleep(0.1)
 
     def hang(self, answer: dict) -> None:
-        pass
+        self.rfile.read(1)  # until the caller has gone
 
 
-async def serve(setup: dict) -> None:
+class Listener(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A caller that has gone is no error."""
+
+
+def serve(setup: dict) -> None:
     """Listen, print the port, end after an hour or with the parent."""
-    handler = type("Handler", (Connection,), {"server": Server(setup)})
-    listener = await asyncio.get_running_loop().create_server(handler, "127.0.0.1", 0)
-    print(listener.sockets[0].getsockname()[1], flush=True)
+    listener = Listener(("127.0.0.1", 0), Handler)
+    listener.owner = Server(setup)
+    threading.Thread(target=listener.serve_forever, daemon=True).start()
+    print(listener.server_port, flush=True)
     parent, ends = os.getppid(), time.monotonic() + 3600
     while time.monotonic() < ends and os.getppid() == parent:
-        await asyncio.sleep(0.5)
+        time.sleep(0.5)
 
 
 # --- the side of a test ------------------------------------------------------------------------
@@ -317,4 +315,4 @@ class Double:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve({"latency_s": float(sys.argv[1])}))
+    serve({"latency_s": float(sys.argv[1])})

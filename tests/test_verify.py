@@ -142,15 +142,12 @@ def test_an_analysis_of_the_same_answers_has_the_same_bytes_at_another_time(
     [second] = tmp_path.glob("results/plans/2x2-s42*")
     heads, roots = set(), set()
     for folder in (first, second):
-        run = min(folder.glob("cvd*"))
-        manifest = json.loads((run / "manifest.json").read_text())
-        heads.add(manifest["journal"]["head_sha256"])
-        roots.add(manifest["merkle_root"])
+        text = (min(folder.glob("cvd*")) / "manifest.json").read_text()
+        heads.add(json.loads(text)["journal"]["head_sha256"])
+        roots.add(json.loads(text)["merkle_root"])
     assert (len(heads), len(roots)) == (2, 1)
     for name in ("acausal-analysis.json", "acausal-summary.md", "report.html"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
-    analysis = (first / "acausal-analysis.json").read_text()
-    assert roots.pop() in analysis and not any(head in analysis for head in heads)
 
 
 # --- what belongs to nothing -------------------------------------------------------------------
@@ -177,20 +174,16 @@ def test_what_a_file_browser_leaves_is_a_note(here):
 
 
 def test_every_folder_is_a_line_and_a_last_one_counts_them(here):
-    runs = len(list(here.rglob("manifest.json")))
-    code, said, errors = verified(here)
+    every = len(list(here.rglob("manifest.json"))) + 3  # and the three plans
+    code, said, _ = verified(here)
     *lines, last = said.splitlines()
-    assert code == 0 and len(lines) == runs + 3  # and the three plans
+    assert code == 0 and len(lines) == every
     assert all(line.startswith("verified ") for line in lines)
-    every = f"{runs + 3} folders: {runs + 3} verified ({runs + 3} SIMULATED)"
-    assert last == f"{every}, 0 failed"
-    edit(min(here.glob("pilots/one")), lambda it: it.update(files={}))
-    text = here / "plans/2x2-s42*/report.html"
-    min(here.glob(str(text.relative_to(here)))).write_text("<p>100%")
+    assert last == f"{every} folders: {every} verified ({every} SIMULATED), 0 failed"
+    edit(here / "pilots/one", lambda manifest: manifest.update(files={}))
+    min(here.glob("plans/2x2-s42*/report.html")).write_text("<p>100%")
     code, said, errors = verified(here)
-    last = said.splitlines()[-1]
-    assert code == 2 and f": {runs + 1} verified" in last
-    assert last.endswith(", 2 failed") and "2 of" in errors
+    assert code == 2 and said.endswith(", 2 failed\n") and "2 of" in errors
 
 
 def test_an_empty_folder_and_a_torn_journal_are_named(cli, double, tmp_path):

@@ -1,6 +1,5 @@
 """The reader: labels of answers, refusals of any text, and one question for the lower floor."""
 
-import inspect
 import json
 import time
 from collections import Counter
@@ -9,7 +8,7 @@ import pytest
 from conftest import ROOT
 
 from common import refusals
-from urrp_analyze import LABELS, classify, classify_refusal, declining
+from urrp_analyze import LABELS, classify, classify_refusal
 
 DATA = ROOT / "tests" / "data"
 SHARED = ROOT.parent / "shared" / "data"
@@ -136,13 +135,6 @@ def test_a_refusal_is_found_by_both_floors(text):
 def test_an_answer_is_none(text):
     assert classify_refusal(text) == ("compliance", None, None)
     assert not refusals.declines(text)
-
-
-def test_the_lower_floors_copy_is_word_for_word():
-    ours = (ROOT / "urrp_analyze.py").read_text("utf-8")
-    block = inspect.getsource(refusals).partition("# --- does a text decline?")[2]
-    assert len(block) > 5000 and block.rstrip() in ours
-    assert inspect.getsource(declining) == inspect.getsource(refusals.declining)
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,7 @@ def test_a_line_is_due_from_time_to_time_and_at_the_end(monkeypatch, terminal, s
         ("export OPENROUTER_API_KEY = 'sk-1'", None, "sk-1"),
         ("OTHER_KEY=sk-1", None, ""),
         ("OPENROUTER_API_KEY=sk-1", "", ""),
+        ("OPENROUTER_MODEL=sk-1", None, None),
     ],
 )
 def test_a_key_is_read_from_a_file_where_the_environment_has_none(
@@ -169,5 +170,11 @@ def test_a_key_is_read_from_a_file_where_the_environment_has_none(
         del environment["OPENROUTER_API_KEY"]
     line = "from common.cli import api_key; print(repr(api_key()))"
     command = [sys.executable, "-c", line]
-    printed = subprocess.check_output(command, cwd=tmp_path, env=environment, text=True)
-    assert printed == f"{key!r}\n"
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    if key is None:
+        assert ".env line 2: OPENROUTER_MODEL: no such setting" in done.stderr
+        assert "sk-1" not in done.stderr
+    else:
+        assert done.stdout == f"{key!r}\n"

@@ -421,31 +421,12 @@ def size_of(body):
 
 
 class Fate:
-    """What is known of a model in a start: how dear it is, when it may be asked again."""
+    """What is known of a model in a start: how dear it is, when it may be asked again. Of its
+    breaker: test_budget.py."""
 
     def __init__(self):
         self.ratio, self.largest = 1.0, defaultdict(float)
-        self.until, self.errors, self.openings = 0.0, [], 0
-        self.state, self.aside, self.priced = "closed", False, False
-
-    def fails(self, now):
-        if self.state == "open":
-            return
-        self.errors = [*self.errors[-4:], now]
-        in_a_row = len(self.errors) == 5 and now - self.errors[0] <= 60
-        if self.state == "probing" or in_a_row:
-            self.errors, self.state = [], "open"
-            self.openings += 1
-            self.until = max(self.until, now + 30)
-            self.aside = self.aside or self.openings == 3
-
-    def answers(self):
-        if self.state == "probing":
-            self.state = "closed"
-
-    def succeeds(self):
-        self.errors, self.openings = [], 0
-        self.answers()
+        self.until, self.aside, self.priced = 0.0, False, False
 
 
 class Promises:
@@ -480,9 +461,6 @@ class Promises:
             assert warm <= self.answered, "asked before it was warm"
         assert now >= max(self.held, fate.until), "before a wait was over"
         assert not fate.aside, "asked after it was set aside"
-        assert fate.state != "probing", "beside a probe"
-        if fate.state == "open":
-            fate.state = "probing"
         others = [each.model for each in flying]
         assert fate.priced or req.model not in others, "before its price was known"
         assert self.failures[req.id] <= 3, "a fourth retry"
@@ -524,22 +502,18 @@ class Promises:
         refused = reading.kind == "fatal" and "Unsupported" in reading.reply.message
         if line["outcome"] is None and (final or refused):
             assert req.stage == WARMUP, "an answer that is no outcome"
-            fate.answers()
         elif final:
             self.answered.add(req.id)
-            fate.succeeds()
         elif reading.kind == "fatal":
             fate.aside = True
         elif reading.wait or reading.limit:
             until = now + max(1.0, reading.wait or 5.0)
-            fate.answers()
             if reading.limit:
                 self.held = max(self.held, until)
             else:
                 fate.until = max(fate.until, until)
         else:
             self.failures[req.id] += 1
-            fate.fails(now)
 
 
 def journalled(path):

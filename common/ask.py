@@ -36,11 +36,8 @@ from common.wire import (
     Request,
 )
 
-BACKOFF_S = (
-    1.0,
-    2.0,
-    4.0,
-)  # before a retry, each times 0.5 to 1.5 at random; as many retries
+# Waited before each retry, times 0.5 to 1.5 at random.
+BACKOFF_S = (1.0, 2.0, 4.0)
 DRAIN_S = 10.0  # after Ctrl-C, for the calls in flight
 SLOWEST = 40  # tokens a second: so much longer a model may take that thinks
 SHOWN = 200  # characters of an answer that can't be read

@@ -36,8 +36,8 @@ from common.shape import near_to, nearest
 
 ADDRESS_VARIABLE = "OPENROUTER_BASE_URL"
 SETTINGS = (KEY_VARIABLE, ADDRESS_VARIABLE)
-# A model's name that can stand in a command as it is; others are left for the reader to type.
 SETTING = re.compile(r"\s*(?:export\s+)?(OPENROUTER_\w*)\s*=(.*)")  # in a .env
+# A model's name that can stand in a command as it is; others are left for the reader to type.
 TYPED = re.compile(r"[\w./:@-]+").fullmatch
 AT_ONCE = set(map(str, range(1, 513)))  # calls, as they are typed
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,9 +47,8 @@ EXIT_CODES = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or
 6 complete, and no decision can be read · 130 interrupted"""
 
 WIDTH = 80  # of a terminal
-program = (
-    ""  # what stands before a command's name, where the scripts are commands of one
-)
+# What stands before a command's name, where the scripts are commands of one program.
+program = ""
 
 
 def wrapped(text: str, width: int = WIDTH, indent: str = "    ") -> str:

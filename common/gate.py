@@ -27,7 +27,7 @@ OPENINGS_TO_STOP = 3
 WAIT_MIN_S, WAIT_MAX_S = (
     1.0,
     120.0,
-)  # of one wait that a server asks for; longer ones stop
+)  # of a wait that a server asks for; longer ones stop
 WAITS_MAX_S = 1800.0  # of all such waits without an answer between them
 IN_FLIGHT_S = 5.0  # waited where the account takes no more at once and says no time
 ROUNDING = 1 + 1e-9  # what sums of floats may be off by
@@ -146,9 +146,8 @@ class Money:
         self.left: dict[tuple[str, str], Left] = {}
         self.seen: dict[tuple[str, str], Seen] = {}
         self.priced_by_reply: set[str] = set()  # models
-        self.dearer: dict[
-            str, float
-        ] = {}  # by model: the most a cost was times its size
+        # By model: how many times its expected maximum a call has cost at most.
+        self.dearer: dict[str, float] = {}
 
     def announce(self, request: Request, calls: int) -> None:
         """Note that `calls` calls such as `request` are to come."""

@@ -295,9 +295,8 @@ class Answers:
         self.path, self.known = Path(path), known
         self.simulated = identity.get("provider") == "simulated"
         self.read: dict[str, Read] = {}
-        self.questions: dict[
-            str, str
-        ] = {}  # {id: SHA-256 of what its first attempt asked}
+        # {id: SHA-256 of what its first attempt asked}
+        self.questions: dict[str, str] = {}
         self.tries: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.dealt: set[str] = set()

@@ -14,9 +14,8 @@ from typing import NamedTuple
 from common.refusals import declines
 
 READ_FROM = ("", "line", "think", "only")
-DRESSING = re.compile(
-    r"[*_`~\[\]()<>{}\"'“”„‘’«»\u200b\ufeff]"
-)  # emphasis, brackets, quotes
+# Emphasis, brackets, quotes.
+DRESSING = re.compile(r"[*_`~\[\]()<>{}\"'“”„‘’«»\u200b\ufeff]")
 FORM = re.compile(r"^decision ?[:：] ?")
 LISTED = re.compile(r"^[\W\d_]*decision ?[:：] ?")  # behind "1.", "-", "##"
 KEYED = re.compile(r'"decision"\s*:\s*"([^"]*)"', re.I)

@@ -170,9 +170,7 @@ class Settings(NamedTuple):
     seed: int
     limits: dict[str, int]  # calls at once, by stage
     limit_usd: float
-    prices: Mapping[
-        str, Mapping[str, Any]
-    ]  # dollars a million tokens, where no server tells
+    prices: Mapping[str, Mapping[str, Any]]  # where no server tells; see config.PRICE
     assumed_price: Mapping[str, Any]
     deadline_s: float
     respondents: Mapping[str, Respondent]

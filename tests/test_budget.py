@@ -11,7 +11,7 @@ from provider import PRICE, completion, failure, request
 from common import wire
 from common.gate import Breaker, Money
 from common.reading import read
-from common.wire import PLAIN, Exchange
+from common.wire import PLAIN, Exchange, Model
 
 CALL = request("b00/0")
 # Of each call of this study: their texts are as long.
@@ -139,6 +139,19 @@ def test_what_is_charged_and_whether_a_price_is_known_since(what):
     assert wallet.charge(CALL, read(exchange)) == pytest.approx((cost, charged))
     assert wallet.unknown("m") is not known
     assert wallet.spent == pytest.approx(charged)
+
+
+def test_a_long_answer_is_charged_by_its_tokens_where_no_price_is_known(bench):
+    usd = 10 * PRICE.prompt + 20_000 * PRICE.completion
+    long = raw({"prompt_tokens": 10, "completion_tokens": 20_000})
+    run = bench("a", {"a": [long]}, limit=1.0, price=Model())
+    assert run.money.spent == pytest.approx(usd)
+    again = bench("a", limit=1.0, price=Model())
+    for wallet in (
+        run.money,
+        again.money,
+    ):  # the calls that follow are reserved at that
+        assert wallet.worst_case(CALL) == pytest.approx(usd)
 
 
 FLAGS = ("--models", "double/a,double/b", "--runs", "6", "--out", "o")

@@ -116,6 +116,20 @@ def test_the_worst_case_counts_a_token_a_byte_and_the_whole_room():
         assert usd == pytest.approx(0.01 + 330e-6 + room * 1e-5)
 
 
+@pytest.mark.parametrize(
+    ("before", "tokens", "room"),
+    [
+        (PLAIN, 20, 0),  # four times as many are no more than the usual 96
+        (Adapted(room=384, took=25), 20, 100),  # the longer of two answers
+        (Adapted(room=65_536), 40_000, 65_536),
+    ],
+)
+def test_a_study_has_four_times_the_room_that_the_warm_up_took(before, tokens, room):
+    asked = wire.asked(before, {"max_tokens": 96})
+    reply = wire.Reply("ok", completion_tokens=tokens)
+    assert wire.fitted(asked, reply, Model()).room == room
+
+
 DEAREST = {
     "prompt": "0.000001",
     "completion": "0.000002",

@@ -24,7 +24,7 @@ from pathlib import Path
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.respondents import ADJUDICATORS
 from cirrus.instruments import adjudication, further_texts, sources
-from cirrus.judge.rows import places, read_study, without_ratings
+from cirrus.judge.rows import Study, places, read_study, without_ratings
 from cirrus.markers.ratings import (
     CODEBOOK,
     RATINGS,
@@ -35,7 +35,7 @@ from cirrus.markers.ratings import (
 )
 from common import UsageError, cli
 from common import config as c
-from common.session import last_words
+from common.session import Simulated, last_words
 from common.shape import options, whole
 from common.verify import find_runs, open_run
 from urrp import adjudicate as urrp_raters
@@ -73,14 +73,29 @@ def arguments(argv):
 
 
 def main(argv) -> cli.Done:
+    """Let models rate the policies of runs, or label the answers in a URRP file."""
     args = arguments(argv)
     setup = c.settle(args, [CONFIG], KINDS, c.flags(args, "sample", "temperature"))
     design = setup.design(IDENTITY)
     if args.examples:
         design["examples"] = args.examples
     if Path(args.runs[0]).is_file():
+        check_raters(setup, urrp_raters.RATERS)
         return label_trials(args, setup, design)
-    if len(design["models"]) < 2:
+    check_raters(setup, ADJUDICATORS)
+    return rate_policies(args, setup, design)
+
+
+def check_raters(setup, known) -> None:
+    """Refuse a simulated rater that does not exist, before anything is written."""
+    if setup.choice.simulated:
+        Simulated(known, 0).check(setup.models)
+
+
+def rate_policies(args, setup, design) -> cli.Done:
+    """Let models rate a sample of the policies of a tournament's runs."""
+    raters = design["models"]
+    if len(raters) < 2:
         raise UsageError(
             f"--models: {args.models!r} is one rater; agreement needs two different "
             "models, such as A,B"
@@ -88,29 +103,13 @@ def main(argv) -> cli.Done:
     source = Path(args.prompts or PROMPTS)
     texts = codebook_texts(source) | further_texts(design, source, True)
     codebook(texts[CODEBOOK])  # a fault in it is told before anything is asked
-    runs = without_ratings({run: open_run(run) for run in find_runs(args.runs)})
-    for path, manifest in runs.items():
-        if manifest["artifact"] != "tournament":
-            raise UsageError(
-                f"{path}: {manifest['artifact']}s have no policies to rate; give runs "
-                "of run_tournament.py"
-            )
-    study = read_study(runs)
-    for run in study.runs:
-        if run.role == "main" and not run.complete:
-            raise UsageError(
-                f"{run.name} is unfinished; resume it first: the sample is drawn "
-                "from the policies of whole runs"
-            )
-    target = places(study, args.out)[0]
-    folder = target / setup.run_id("adjudication", design, {})
+    study = rated_study(args.runs)
+    folder = places(study, args.out)[0] / setup.run_id("adjudication", design, {})
     origin = setup.origin(folder, design, texts)
-    identity = {**origin.identity, "policies": sources(study, folder)}
-    origin = origin._replace(identity=identity)
+    origin.identity["policies"] = sources(study, folder)
     every = items_of(study).values()
     items = sample(every, design["sample"], design["seed"])
     facts = {"run_id": folder.name, "items": len(items)}
-    raters = design["models"]
     size = f"{len(items)} of {len(every)} different policies × {len(raters)} raters"
     lines = [
         f"design: {size}",
@@ -126,6 +125,26 @@ def main(argv) -> cli.Done:
         lambda: (facts, lines),
     )
     return c.study_main(setup, plan, lambda ended: report(args, ended))
+
+
+def rated_study(folders) -> Study:
+    """Return the tournament in these folders; UsageError where its policies can't be
+    rated yet."""
+    runs = without_ratings({run: open_run(run) for run in find_runs(folders)})
+    for path, manifest in runs.items():
+        if manifest["artifact"] != "tournament":
+            raise UsageError(
+                f"{path}: {manifest['artifact']}s have no policies to rate; give runs "
+                "of run_tournament.py"
+            )
+    study = read_study(runs)
+    for run in study.runs:
+        if run.role == "main" and not run.complete:
+            raise UsageError(
+                f"{run.name} is unfinished; resume it first: the sample is drawn "
+                "from the policies of whole runs"
+            )
+    return study
 
 
 def label_trials(args, setup, design) -> cli.Done:

@@ -228,10 +228,18 @@ def test_an_analysis_takes_no_ratings_that_are_edited_gone_or_of_the_same_rater_
     refused("both hold ratings by sim-careful-rater")
 
 
-def test_an_unfinished_run_is_not_rated(cli, folder):
+def test_what_can_t_be_rated_is_refused_before_anything_is_made(cli, folder):
+    """A folder that was made and taken away again would change the time of the one above."""
     edit(folder / RUN, lambda manifest: manifest.update(state="incomplete"))
-    done = cli("adjudicate.py", folder)
-    assert done.returncode == 2 and "is unfinished; resume it first" in done.stderr
+    before = folder.stat().st_mtime_ns
+    for models, fault in (
+        (MODELS, "is unfinished; resume it first"),
+        ("sim-careful-rater", "is one rater"),
+        ("sim-nobody,sim-careful-rater", "no simulated respondent 'sim-nobody'"),
+    ):
+        done = cli("adjudicate.py", folder, "--models", models)
+        assert done.returncode == 2 and fault in done.stderr
+        assert folder.stat().st_mtime_ns == before
 
 
 # --- sheets: one blinded CSV in UTF-8 out, the filled one back, every fault in one line ---------

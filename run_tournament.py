@@ -24,7 +24,6 @@ strategies_r1.json …, round_1_games.json …, acausal_manifest.json, transcrip
 journal.jsonl.gz. The same command resumes; `analyze.py --verify` derives every file again.
 """
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
@@ -62,7 +61,6 @@ from common import (
 )
 from common import config as c
 from common.cluster import mapped
-from common.server import OPENROUTER
 from common.session import Simulated, headline
 from common.verify import find_runs
 
@@ -98,8 +96,8 @@ def new(seeds: Sequence[int]) -> list[int]:
 
 
 class PlannedRuns(NamedTuple):
-    """A plan: the settings that each of its runs changes, and a function of the configured seeds to
-    those with which the plan is repeated."""
+    """A plan: what each of its runs sets for itself, and with which seeds all of them are repeated;
+    `seeds` makes these of the configured ones."""
 
     runs: Sequence[Mapping[str, Any]]
     seeds: Callable[[Sequence[int]], list[int]] = list
@@ -257,12 +255,11 @@ def conducted(setup, runs, prompts):
 
 
 def sessions(setup, runs, prompts):
-    """Lists of summaries as they come: of live runs once, since this process asks them all
-    together; of simulated runs one by one, from here or from an executor."""
+    """Conduct the runs and yield lists of their summaries. Live runs are asked together and end
+    together; simulated ones are conducted one by one, here or by an executor."""
     args, choice = setup.args, setup.choice
-    settings = setup.settings(args.plan or runs[0].run_id, 0, {})
-    settings = settings._replace(
-        seed=runs[0].config["seed"],
+    name, seed = args.plan or runs[0].run_id, runs[0].config["seed"]
+    settings = setup.settings(name, seed, {})._replace(
         limit_usd=limit_usd(setup, runs),
         nested=args.json or (choice.simulated and len(runs) > 1),
     )
@@ -383,14 +380,14 @@ def seeds_given(args) -> list[int] | None:
     if args.seeds is not None and args.seed is not None:
         raise UsageError("--seed and --seeds: give one of them")
     texts = cli.names(args.seeds)
-    if args.seed is not None:
-        texts = [str(args.seed)]
-    if texts is None:
-        return None
     seeds: list[Any] = []
-    for text in texts:
+    if args.seed is not None:
+        seeds = [args.seed]
+    elif texts is not None:
         # `check` refuses what is no number.
-        seeds.append(int(text) if re.fullmatch("[0-9]{1,18}", text) else text)
+        seeds = [int(text) if text.isdecimal() else text for text in texts]
+    else:
+        return None
     return shape.check(shape.several(c.SEED), seeds, "--seeds")
 
 
@@ -510,24 +507,22 @@ def pool_of(config: Mapping[str, Any], domains: Mapping[str, Domain]) -> list[Bu
 
 def asked_again(runs: Sequence[Run], domains: Mapping[str, Domain]) -> list[str]:
     """A warning for each pool of bulletins that is smaller than a run's number of rounds."""
-    lines: list[str] = []
+    lines = []
     for run in runs:
         config, many = run.config, len(pool_of(run.config, domains))
         if config["rounds"] <= many:
             continue
         kind = "held-out" if config["variants"] == "holdout" else "main"
-        line = (
+        lines.append(
             f"rounds: {config['rounds']}, but {config['domain']} has {many} {kind} "
             "bulletins: later rounds ask them again, with other variants"
         )
-        if line not in lines:
-            lines.append(line)
-    return lines
+    return list(dict.fromkeys(lines))
 
 
 def named(setup, models, runs):
-    """The runs with their final names: settings other than the defaults are added to the name, of a
-    plan's folder or of a single run."""
+    """The runs with their final names. Where a setting is not the default, a plan's folder, or a
+    single run, gets a short hash of the settings, or the name that --run-id gives."""
     args = setup.args
     if args.run_id is not None and len(runs) > 1:
         raise UsageError(
@@ -599,20 +594,6 @@ def first_line(setup, runs, total) -> str:
     return headline(setup.choice, total["calls"], total["usd"], limit, unpriced)
 
 
-def as_configured(setup, runs, domains) -> str:
-    """What the run would cost with the configured models, where simulated respondents answer."""
-    settings, run = setup.config, runs[0]
-    models, _ = model_settings(settings, False)
-    live = run._replace(config=run.config | {"models": models})
-    choice = setup.choice._replace(simulated=False, address=OPENROUTER)
-    domain = domains[run.config["domain"]]
-    row = instruments.estimate(live, domain, settings, choice)
-    return (
-        f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a run, "
-        "from the tokens of the rendered prompts"
-    )
-
-
 def dry_run(setup, runs, domains) -> cli.Done:
     """Say design, calls and cost; nothing is asked or written."""
     rows = estimates(setup, runs, domains)
@@ -628,8 +609,6 @@ def dry_run(setup, runs, domains) -> cli.Done:
         held_out = sum(bulletin.holdout for bulletin in domain.bulletins)
         main = len(domain.bulletins) - held_out
         lines.append(f"bulletins of {name}: {main} main ones, {held_out} held out")
-    if setup.choice.simulated:
-        lines.append(as_configured(setup, runs, domains))
     facts = {
         "dry_run": True,
         "simulated": setup.choice.simulated,

@@ -52,8 +52,8 @@ TYPICAL_POLICY = "\n".join(
 
 
 class Side(NamedTuple):
-    """One agent's part of an encounter. `act` is "C", "D" or None, `read_from` is where in the
-    reply it was read. A baseline has no reply."""
+    """One agent's part of an encounter. `act` is "C", "D" or None where none could be read,
+    `read_from` says where in the reply it stood. A baseline has no reply."""
 
     agent: Agent
     act: str | None
@@ -138,16 +138,21 @@ def encounter_id(t: Tournament, round_: Round, pair: Pair, e: int) -> str:
     return f"{t.name}/r{round_.number}/{pair.id}/e{e}"
 
 
+def models_in(pair: Pair) -> dict[str, Agent]:
+    """{"a" or "b": agent}: the sides of a pair that are models, not baselines."""
+    sides = {"a": pair.a, "b": pair.b}
+    return {side: who for side, who in sides.items() if who.baseline is None}
+
+
 def request_ids(t: Tournament) -> dict[str, set[str]]:
-    """{id of a call: the models without which it cannot be made}, for all calls of a run in order."""
+    """{id of a call: the models without which it cannot be made} of all calls of a run, in
+    order. A decision also needs the model that wrote each policy of its pair."""
     needs: dict[str, set[str]] = {}
     for round_ in t.rounds:
         for agent in writers(t):
             needs[policy_id(t, round_, agent)] = {agent.strategy.name}
         for pair in round_.pairs:
-            sides = {"a": pair.a, "b": pair.b}
-            asked = {side: sides[side] for side in sides if sides[side] in writers(t)}
-            models = set()
+            asked, models = models_in(pair), set()
             for agent in asked.values():
                 models |= {agent.strategy.name, agent.decision.name}
             for e in range(1, len(pair.labels) + 1):
@@ -188,7 +193,7 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
             kinds.setdefault(kind, partial(policy_request, t, round_, agent))
             count[kind] += 1
         for pair in round_.pairs:
-            asked = [agent for agent in (pair.a, pair.b) if agent.baseline is None]
+            asked = models_in(pair).values()
             for e, agent in product(range(1, len(pair.labels) + 1), asked):
                 kind = round_.number, e, agent.decision
                 render = partial(_typical_decision, t, round_, agent, pair, e)
@@ -221,17 +226,16 @@ async def meet(
     repeated.
     """
     encounters: list[Encounter] = []
-    for agent in (pair.a, pair.b):
-        if agent.id in policies and policies[agent.id].outcome in UNANSWERED:
+    asked = models_in(pair)
+    for agent in asked.values():
+        if policies[agent.id].outcome in UNANSWERED:
             return encounters
     words = acts(t.domain) | {None: None}
     for e, (scheme, order) in enumerate(pair.labels, 1):
-        views = _views(t, pair, encounters)
+        histories = _histories(t, encounters)
         prompts, requests = {}, {}
-        for side, (agent, history) in views.items():
-            if agent.id not in policies:
-                continue
-            shown = [(words[mine], words[peer]) for mine, peer in history]
+        for side, agent in asked.items():
+            shown = [(words[mine], words[peer]) for mine, peer in histories[side]]
             policy = policies[agent.id].text
             prompts[side] = _prompt(t, round_, agent, pair, e, policy, shown)
             name = f"{encounter_id(t, round_, pair, e)}/{side}"
@@ -241,11 +245,11 @@ async def meet(
         answers = await ask(list(requests.values()))
         replies = dict(zip(requests, answers, strict=True))
         sides = []
-        for side, (agent, history) in views.items():
-            if side in replies:
+        for side, agent in (("a", pair.a), ("b", pair.b)):
+            if side in asked:
                 sides.append(_read(t, agent, prompts[side], replies[side]))
             else:
-                sides.append(_baseline(agent, history))
+                sides.append(_baseline(agent, histories[side]))
         options = shown_labels(t.domain, scheme, order)
         encounters.append(Encounter(pair, e, scheme, order, options, *sides))
         if any(side.status in UNANSWERED for side in sides):
@@ -253,13 +257,13 @@ async def meet(
     return encounters
 
 
-def _views(t: Tournament, pair: Pair, encounters: Sequence[Encounter]):
-    """{"a" or "b": (agent, its earlier encounters as [(its act, peer's act)])}."""
+def _histories(
+    t: Tournament, encounters: Sequence[Encounter]
+) -> dict[str, list[tuple[Act, Act]]]:
+    """{"a" or "b": what it may know of earlier encounters, as [(its act, peer's act)]}."""
     shown = encounters if shows_history(t) else ()
-    return {
-        "a": (pair.a, [(e.a.act, e.b.act) for e in shown]),
-        "b": (pair.b, [(e.b.act, e.a.act) for e in shown]),
-    }
+    from_a = [(e.a.act, e.b.act) for e in shown]
+    return {"a": from_a, "b": [(peer, mine) for mine, peer in from_a]}
 
 
 def shows_history(t: Tournament) -> bool:
@@ -274,10 +278,9 @@ def acts(domain: Domain) -> dict[str, str]:
 
 def _baseline(agent: Agent, history: Sequence[tuple[Act, Act]]) -> Side:
     """The side of an agent that follows a rule."""
-    act = BASELINES[agent.baseline](
-        [mine for mine, _ in history], [peer for _, peer in history]
-    )
-    return Side(agent, act, "ok", None)
+    mine = [act for act, _ in history]
+    peers = [act for _, act in history]
+    return Side(agent, BASELINES[agent.baseline](mine, peers), "ok", None)
 
 
 def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
@@ -311,9 +314,8 @@ async def play(t: Tournament, ask: Ask) -> None:
 def writing_order(t: Tournament, round_: Round) -> list[Agent]:
     """The agents that write policies, in the order in which this round asks them, drawn by the
     seed."""
-    return SeededRandom(t.config["seed"], "policies", round_.number).sample(
-        writers(t), len(writers(t))
-    )
+    rng = SeededRandom(t.config["seed"], "policies", round_.number)
+    return rng.sample(writers(t), len(writers(t)))
 
 
 async def _meet_when_ready(
@@ -325,9 +327,8 @@ async def _meet_when_ready(
 ) -> None:
     """Wait for the two policies, then ask the pair's encounters."""
     policies = {}
-    for agent in (pair.a, pair.b):
-        if agent.baseline is None:
-            [policies[agent.id]] = await written[round_.number, agent.id]
+    for agent in models_in(pair).values():
+        [policies[agent.id]] = await written[round_.number, agent.id]
     await meet(t, round_, pair, policies, ask)
 
 
@@ -345,17 +346,16 @@ class Played(NamedTuple):
 def replay(
     t: Tournament, round_: Round, reply_of: Callable[[Request], Reply]
 ) -> Played:
-    """The round from replies that exist: `reply_of` gives the reply to each request."""
+    """Play a round with replies that exist; `reply_of` gives the reply to each request."""
 
     async def recall(requests: Sequence[Request]) -> list[Reply]:
         return [reply_of(request) for request in requests]
 
-    policies = {
-        agent.id: reply_of(policy_request(t, round_, agent)) for agent in writers(t)
-    }
-    encounters = [
-        replayed(meet(t, round_, pair, policies, recall)) for pair in round_.pairs
-    ]
+    policies, encounters = {}, []
+    for agent in writers(t):
+        policies[agent.id] = reply_of(policy_request(t, round_, agent))
+    for pair in round_.pairs:
+        encounters.append(replayed(meet(t, round_, pair, policies, recall)))
     return Played(policies, encounters)
 
 

@@ -258,14 +258,18 @@ def registration(study: Study) -> dict[str, Any]:
         why = f"{count(loose, 'run')} of {len(study.runs)} under no preregistration"
     elif studies > 1:
         why = f"registered as {studies} studies ({', '.join(heads)}), not as one"
-    elif deviations:
+    return _registration(why, heads, deviations)
+
+
+def _registration(
+    why: str, heads: Mapping[str, str], deviations: Sequence[str]
+) -> dict[str, Any]:
+    """Return the entry of an analysis. It is exploratory for the reason `why`, or else
+    for any deviation."""
+    if deviations and not why:
         why = f"{count(len(deviations), 'deviation')} from the preregistration"
-    return {
-        "kind": "exploratory" if why else "confirmatory",
-        "why": why,
-        "heads": heads,
-        "deviations": deviations,
-    }
+    kind = "exploratory" if why else "confirmatory"
+    return {"kind": kind, "why": why, "heads": heads, "deviations": deviations}
 
 
 def _deviations(
@@ -298,20 +302,15 @@ def _of_run(
 
 
 def registration_of(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the same of a one-shot run; None where its folder holds no
-    preregistration."""
+    """Return whether the analysis of a one-shot run is confirmatory, and why; None
+    where its folder holds no preregistration."""
     data = load(folder)
     if data is None:
         return None
     name = folder.resolve().name
     heads = {name: sha256(read_bytes(folder / FILE))}
-    config = manifest["identity"]["config"]
     [registered] = data["runs"]
     deviations = [*changed_files(data), *_of_run(name, manifest, heads)]
-    if registered["config"] != config:
+    if registered["config"] != manifest["identity"]["config"]:
         deviations.append(f"{name} has another configuration")
-    kind, why = "confirmatory", ""
-    if deviations:
-        kind = "exploratory"
-        why = f"{count(len(deviations), 'deviation')} from the preregistration"
-    return {"kind": kind, "why": why, "heads": heads, "deviations": deviations}
+    return _registration("", heads, deviations)

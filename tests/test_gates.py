@@ -10,7 +10,7 @@ from cirrus.judge.contrasts import add
 from cirrus.judge.endpoint import endpoint
 from cirrus.judge.gates import Evidence, gates, settle
 from cirrus.judge.study import slot_of
-from cirrus.judge.tripwires import NO_POLICY, convergence, tripwires
+from cirrus.judge.tripwires import convergence, tripwires
 from stats.results import Count
 
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
@@ -69,19 +69,13 @@ def everywhere(shares, **other):
 
 
 PASSED = ("pass", "pass")
-
-
 OPEN, FAILED = ("pass", "undecided"), ("fail", "fail")
 AGAIN = {"cross_domain": "hospital", "ablation": "ablated", "holdout": "holdout"}
-
-
 ARM = [(11, 6)] * 7 + [(10, 6)]
-
 
 # gate, shares of parts (else STRONG), verdicts as specified and established
 BOARD = [
-    ("first_encounter", dict.fromkeys(PARTS, WEAK), OPEN),
-    ("ablation", dict.fromkeys(PARTS, WEAK), OPEN),
+    ("first_encounter", {"main": WEAK}, OPEN),
     ("effect_size", {"main": WEAK}, FAILED),
     ("ablation", {"reworded": REVERSE}, FAILED),
     # exactly half of it has to be left in both arms as specified; established, both exclude 0
@@ -91,7 +85,6 @@ BOARD = [
     ("ablation", {"reworded": NOISY}, OPEN),
     ("ablation", {"ablated": NOISY}, OPEN),
     # a δ of exactly a fifth, which as 0.9 − 0.7 is a little more, is not above it
-    ("effect_size", {"main": [(12, 8)] * 8}, FAILED),
     ("effect_size", {"main": [(18, 14)] * 8}, FAILED),
     ("effect_size", {"main": [(15, 10)] + [(14, 10)] * 7}, OPEN),
 ]
@@ -106,30 +99,22 @@ def test_a_gate_follows_its_rule_and_asks_for_what_excludes_the_alternative(
 
 @pytest.mark.parametrize("shares", [REVERSE, NIL])
 def test_an_effect_of_the_wrong_sign_passes_nothing_nor_does_none(shares):
-    everything = board(**everywhere(shares))
-    for gate in EFFECT_GATES:
-        assert verdicts(everything[gate]) == FAILED
     for gate, part in AGAIN.items():
         out = board(**everywhere(STRONG, **{part: shares}))
         assert verdicts(out[gate]) == FAILED
     # In main runs without an effect nothing is there to be found again.
     out = board(**everywhere(STRONG, main=shares))
-    assert {verdicts(out[gate]) for gate in AGAIN} == {("fail", "undecided")}
-
-
-def test_a_strong_effect_everywhere_passes_every_gate_of_effects():
-    out = board(**everywhere(STRONG))
-    assert {verdicts(out[gate]) for gate in EFFECT_GATES} == {PASSED}
+    for gate in EFFECT_GATES:
+        again = ("fail", "undecided") if gate in AGAIN else FAILED
+        assert verdicts(out[gate]) == again
 
 
 LACKING = [
     ("hospital", "cross_domain", "confirmatory"),
-    ("reworded", "ablation", "ablation"),
     ("ablated", "ablation", "ablation"),
     ("holdout", "holdout", "holdout"),
     ("main", "labels", "confirmatory"),
     ("main", "first_encounter", "confirmatory"),
-    ("main", "holdout", "confirmatory"),
 ]
 
 
@@ -141,18 +126,15 @@ def test_a_part_that_was_not_run_is_not_evaluable_and_names_the_plan_that_brings
     assert (*verdicts(out), out["plan"]) == ("not evaluable", "not evaluable", plan)
 
 
-@pytest.mark.parametrize("part", ["main", "hospital", "ablated"])
-def test_five_bulletins_are_not_evaluable_and_six_are(part):
-    gate = {"main": "first_encounter", "hospital": "cross_domain"}.get(part, "ablation")
-    six = board(**everywhere(STRONG, **{part: [(19, 1)] * 6}))[gate]
-    assert six["established"]["verdict"] == "pass"
-    five = board(**everywhere(STRONG, **{part: [(19, 1)] * 5}))[gate]
-    assert five["established"]["verdict"] == "not evaluable"
+@pytest.mark.parametrize("bulletins, verdict", [(5, "not evaluable"), (6, "pass")])
+def test_five_bulletins_are_not_evaluable_and_six_are(bulletins, verdict):
+    out = board(**everywhere([(19, 1)] * bulletins))
+    assert {out[gate]["established"]["verdict"] for gate in EFFECT_GATES} == {verdict}
 
 
 def test_five_wordings_are_judged_in_these_sentences_over_bulletins():
-    rows = everywhere(STRONG)
-    for part, listed in rows.items():
+    rows = {}
+    for part, listed in everywhere(STRONG).items():
         rows[part] = [row._replace(wording=1) for row in listed]
     for gate in EFFECT_GATES:
         known = board(**rows)[gate]["established"]
@@ -279,15 +261,10 @@ def test_an_effect_that_hangs_on_label_or_order_fails_though_rates_are_equal(
     assert gate["established"]["figure"].startswith(f"effect, {figure}")
 
 
-def test_a_single_scheme_five_bulletins_and_schemes_apart_are_not_evaluable():
+def test_a_single_scheme_and_five_bulletins_are_not_evaluable():
     single = label_gate({"L1": 1}, {"L1": 1})["as_specified"]
     assert "only one label scheme" in single["figure"]
     assert verdicts(label_gate(SAME, SAME, bulletins=5)) == ("pass", "not evaluable")
-    rows = []
-    for scheme in SCHEMES:
-        for row in planted(NIL, label_scheme=scheme):
-            rows.append(row._replace(bulletin=row.bulletin + scheme))
-    assert verdicts(board(main=rows)["labels"]) == ("pass", "not evaluable")
 
 
 # --- tripwires ---------------------------------------------------------------------------------
@@ -309,7 +286,7 @@ def counted(decision=None, policy=None, served=("m-1",), upstreams=("p",), role=
     return runs
 
 
-# 4% of 100, which chance may make of 3%; 3.3% and 2.8% of 1,000
+# 4% of 100, which chance may make of 3%; 4.5% and 4% of 1,000
 UNREADABLE = [(4, 100, False), (45, 1000, True), (40, 1000, False)]
 
 
@@ -323,19 +300,16 @@ def test_unreadable_answers_trip_where_their_lower_limit_is_above_three_percent(
     out = wires(runs=runs)["unreadable"]
     low = wilson(bad / n, n, 2.241403, -1)  # R: qnorm(1 - .0125)
     assert out["numbers"]["cells"]["b"].low == pytest.approx(low, rel=1e-5)
-    assert out["tripped"] is tripped
-    assert out["alert"] is (bad / n > 0.03)  # as specified, on the estimate
+    assert (out["alert"], out["tripped"]) == (True, tripped)
 
 
-@pytest.mark.parametrize("status", NO_POLICY)
+@pytest.mark.parametrize("status", ["refused", "truncated", "empty", "blocked"])
 def test_policies_that_are_none_trip_like_unreadable_answers(status):
-    def tripped(statuses):
-        return wires(runs=counted(policy={"a": statuses}))["policies"]["tripped"]
-
-    assert tripped({"ok": 90, status: 10}) is True
-    assert tripped({"ok": 97, status: 3}) is False
-    assert tripped({"ok": 90, "short": 10, "not_run": 9}) is False
-    assert tripped({"not_run": 1}) is None
+    runs = counted(policy={"a": {"ok": 90, status: 10}})
+    assert wires(runs=runs)["policies"]["tripped"] is True
+    few = counted(policy={"a": {"ok": 90, "short": 10, status: 3, "not_run": 9}})
+    out = wires(runs=few)["policies"]
+    assert (out["alert"], out["tripped"]) == (False, False)
 
 
 # how many were cut off in each cell; R: qnorm(1 - .05/2), of three pairs qnorm(1 - .05/6)
@@ -449,7 +423,6 @@ A, B = "publish together at the agreed hour", "xxyyzz qqwwvv kkjjhh"
 
 
 SIMILAR = [
-    ([{"a": [A, A], "b": [B, B]}], 1, 0),
     ([{"a": [A, A], "b": [A, A, A]}], 1, 1),
     ([{"a": [A], "b": [B]}], None, 0),
     ([{"a": [A, A]}], 1, None),

@@ -8,23 +8,18 @@ from statistics import fmean
 import pytest
 from conftest import ROOT
 from study_rows import config, plan
+from test_oneshot_pages import Page
 
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.judge.rows import Study, decisions, read_study
+from cirrus.judge.rows import Study, decisions, policies, read_study
 from cirrus.judge.study import analyse, headline
 from cirrus.reports import study as reports
 from common.verify import find_runs
 
 EXAMPLE = ROOT / "results" / "examples" / "confirmatory"
+OUT = json.loads((EXAMPLE / "acausal-analysis.json").read_text("utf-8"))
 MODELS = ("sim-correlation", "sim-coin")
-GATES = (
-    "Label invariance",
-    "First encounter",
-    "Cross-domain",
-    "Prompt-tell ablation",
-    "Holdout",
-    "Effect size",
-)
+GATES = ("Label inv", "First enc", "Cross-dom", "Prompt-tell", "Holdout", "Effect")
 SEEDED = {"PYTHONHASHSEED": "7"}
 NEITHER = "cvd-S.low-C.absent-H.low-s42"
 
@@ -93,32 +88,29 @@ def test_an_unfinished_study_shows_counts_and_no_estimate(runs, out, left):
     assert f"{left} of 10 runs unfinished" in part["verdict"]["sentence"]
 
 
-FIGURE = "+30.0 points (+20.0 to +40.0)"
-
-
+# what is not shown, and what the headline then says; "low": where compliance pressure is low
 HEADLINES = [
-    ([], f"Cue-responsive, both parts: {FIGURE}, also at low pressure."),
-    (["HP-HA"], "Cue-responsive, symmetry alone: "),
-    (["HP-LP"], "Cue-responsive, cue alone: "),
+    ([], "both parts: +30.0 points (+20.0 to +40.0), also at low pressure."),
+    (["HP-HA"], "symmetry alone: "),
+    (["HP-LP"], "cue alone: "),
     (
         ["HP-LP", "HP-HA", "low"],
-        f"Cue-responsive, neither alone: {FIGURE}, not at low pressure.",
+        "neither alone: +30.0 points (+20.0 to +40.0), not at low pressure.",
     ),
 ]
 
 
 @pytest.mark.parametrize("lacking, sentence", HEADLINES)
 def test_a_headline_of_20_words_says_to_what_it_responds(lacking, sentence):
-    def shown(name):
+    shown = {}
+    for name in ("HP-LA", "HP-LP", "HP-HA", "low"):
         limits = {"low": 0.0 if name in lacking else 0.2, "high": 0.4}
-        return {"value": 0.3, "bounds": limits} | limits
-
-    contrasts = {name: shown(name) for name in ("HP-LA", "HP-LP", "HP-HA")}
-    by_h = {"low": {"HP-LA": shown("low")}}
+        shown[name] = {"value": 0.3, "bounds": limits} | limits
     open_ = ["surface", "labels", "conditional", "adding_up"]
-    established = {"contrasts": contrasts, "by_H": by_h}
-    words = headline({"verdict": {"open": open_}, "established": established})
-    assert words.startswith(sentence) and len(words.split()) <= 20
+    known = {"contrasts": shown, "by_H": {"low": {"HP-LA": shown["low"]}}}
+    words = headline({"verdict": {"open": open_}, "established": known})
+    assert words.startswith(f"Cue-responsive, {sentence}")
+    assert len(words.split()) <= 20
 
 
 def test_an_empty_cell_leaves_the_other_level_of_h(runs):
@@ -149,8 +141,8 @@ def test_baselines_and_ablation_stay_out_of_the_primary_data(tmp_path):
     assert part["design"]["decisions"] == 8 * 2  # of 2 agents with each other, 8 cells
     part = analyse(study_in(plan(tmp_path, name="ablated", tells="ablated", agents=2)))
     assert "No main runs" in " ".join(part["limits"])
-    for gate in part["gates"]:
-        assert gate["established"]["verdict"] != "pass"
+    verdicts = {gate["established"]["verdict"] for gate in part["gates"]}
+    assert verdicts == {"not evaluable"}
 
 
 # --- the script and its files ------------------------------------------------------------------
@@ -172,8 +164,8 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(
     lines = done.stdout.splitlines()
     assert len(lines) <= 24 and max(map(len, lines)) <= 80
     assert lines[1].startswith("Primary endpoint, as specified: ")
-    begun = {line[:14] for line in lines}
-    assert begun >= {f"{gate:14}"[:14] for gate in GATES}
+    for gate in GATES:
+        assert any(line.startswith(gate) for line in lines)
     elsewhere = tmp_path / "again"
     flags = ("--out", elsewhere, "--json")
     again = json.loads(shell("analyze.py", copy, *flags, env=SEEDED).stdout)
@@ -186,24 +178,44 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(
     assert cli("analyze.py", "--verify", copy).returncode == 0
 
 
-PAGES = [
-    (125, 48, ""),
-    (126, 6, "round 1 only."),
-    (1001, 6, "round 1 of the main runs only."),
-]
-
-
-@pytest.mark.parametrize("agents, rows, left", PAGES)
-def test_a_page_with_more_than_a_thousand_policies_says_what_it_leaves_out(
-    agents, rows, left
-):
-    """A run of the committed example, eight rounds, as if it had more than its six agents."""
+def test_a_page_with_more_than_a_thousand_policies_says_what_it_leaves_out():
+    """A run of the committed example, six agents and eight rounds, as if it had 1,001 agents."""
     run = study_in(EXAMPLE).runs[0]
-    study = Study([run._replace(config=run.config | {"agents": agents})], True, [])
-    out = json.loads((EXAMPLE / "acausal-analysis.json").read_text("utf-8"))
-    trials = reports.document(out, study).trials
-    assert len(trials.rows) == rows
-    assert trials.note.partition("too many here: ")[2] == left
+    study = Study([run._replace(config=run.config | {"agents": 1001})], True, [])
+    trials = reports.document(OUT, study).trials
+    assert len(trials.rows) == 6
+    assert trials.note.endswith("too many here: round 1 of the main runs only.")
+
+
+def test_the_committed_page_holds_what_its_analysis_does():
+    made = reports.files(OUT, study_in(EXAMPLE))
+    summary = (EXAMPLE / "acausal-summary.md").read_text("utf-8")
+    assert made["acausal-summary.md"] == summary
+    page = Page(made)
+    assert len(page.words.split()) <= 600
+    assert len(page.text.split()) <= 2500
+    known = OUT["established"]["contrasts"]["HP-LA"]
+    value, low, high = (100 * known[key] for key in ("value", "low", "high"))
+    shown = f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
+    assert page.table("contrast")[0][1] == shown
+    for row in page.table("contrast, as specified"):
+        assert len(row) == 5 and "(" not in row[1]  # p beside no interval
+
+
+def test_a_policy_is_a_row_with_twelve_of_the_decisions_that_rest_on_it(tmp_path):
+    run = study_in(plan(tmp_path, agents=14)).runs[0]
+    rows = reports.document(OUT, Study([run], True, [])).trials.rows
+    for row, policy in zip(rows, policies(run), strict=True):
+        rest = [d for d in decisions(run) if d.policy == policy["policy_id"]]
+        assert row.cells[:4] == ["main", run.words, "1", policy["agent"]]
+        assert row.cells[-1] == policy["policy_status"]
+        (title, text), (_, below) = row.texts
+        assert text.text == policy["policy"] and policy["policy_id"] in title
+        *shown, more = below.text.splitlines()
+        for line, decision in zip(shown, rest[:12], strict=True):
+            assert line.startswith(f"{decision.encounter}. with {decision.opponent}: ")
+            assert line.endswith(" ".join(decision.text.split()))
+        assert more == "… 1 more"
 
 
 # --- history off -------------------------------------------------------------------------------

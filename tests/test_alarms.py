@@ -2,7 +2,6 @@
 the project asks about rings none."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -10,48 +9,21 @@ import analyze
 import run_tournament
 
 # Under the usual seed, 42, sim-compliance passes the first encounter by chance; of 60 others none.
-SMALL = (
-    "--provider",
-    "simulated",
-    "--agents",
-    "3",
-    "--rounds",
-    "7",
-    "--seed",
-    "7",
-    "--json",
-)
+SIZE = ("--agents", "3", "--rounds", "7", "--seed", "7")
+EFFECTS = ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size")
+OPEN = {"first_encounter": "undecided"}
 # respondent → plan, {gate: what is established of it}, tripwires, words of the verdict
 ALARMS = {
     "sim-correlation": (
         "study",
-        {"labels": "undecided"}
-        | dict.fromkeys(
-            ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size"),
-            "pass",
-        ),
+        {"labels": "undecided"} | dict.fromkeys(EFFECTS, "pass"),
         [],
         "Cue-responsive, both",
     ),
-    "sim-coin": (
-        "confirmatory",
-        {"first_encounter": "undecided", "effect_size": "fail"},
-        [],
-        "Not shown",
-    ),
-    "sim-compliance": (
-        "confirmatory",
-        {"first_encounter": "undecided"},
-        [],
-        "Not shown",
-    ),
+    "sim-coin": ("confirmatory", OPEN | {"effect_size": "fail"}, [], "Not shown"),
+    "sim-compliance": ("confirmatory", OPEN, [], "Not shown"),
     "sim-compliance-cued": ("confirmatory", {}, [], "not at low pressure"),
-    "sim-reciprocal": (
-        "confirmatory",
-        {"first_encounter": "undecided"},
-        [],
-        "Not shown",
-    ),
+    "sim-reciprocal": ("confirmatory", OPEN, [], "Not shown"),
     "sim-label": ("confirmatory", {"labels": "fail"}, [], "Not shown"),
     "sim-position": ("confirmatory", {}, ["position"], "Not shown"),
     "sim-tells": (
@@ -87,41 +59,17 @@ ALARMS = {
 @pytest.mark.parametrize("name", ALARMS)
 def test_a_tournament_rings_the_alarm_made_for_a_respondent(name, tmp_path):
     plan, gates, tripwires, words = ALARMS[name]
-    run_tournament.main(
-        [*SMALL, "--plan", plan, "--models", name, "--out", str(tmp_path)]
-    )
-    analyze.main(
-        [*map(str, tmp_path.iterdir()), "--out", str(tmp_path / "analysis"), "--json"]
-    )
-    out = json.loads(
-        Path(tmp_path / "analysis/acausal-analysis.json").read_text("utf-8")
-    )
+    out, _ = analysed(tmp_path, "--plan", plan, "--models", name, *SIZE)
     verdicts = {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]}
     assert {gate: verdicts[gate] for gate in gates} == gates
-    assert [
-        wire["tripwire"] for wire in out["tripwires"] if wire["tripped"]
-    ] == tripwires
+    rings = [wire["tripwire"] for wire in out["tripwires"] if wire["tripped"]]
+    assert rings == tripwires
     assert words in out["verdict"]["sentence"]
 
 
-GATES = (
-    "labels",
-    "first_encounter",
-    "cross_domain",
-    "ablation",
-    "holdout",
-    "effect_size",
-)
-
-
-def registered(tmp_path, name, agents, rounds):
-    """The analysis of a registered study of one respondent, a game a pair."""
-    config = tmp_path / "config.json"
-    config.write_text('{"games_per_pair": 1}')
-    size = ("--agents", str(agents), "--rounds", str(rounds), "--config", str(config))
-    flags = ("--plan", "study", "--models", name, "--provider", "simulated", *size)
-    where = ("--out", str(tmp_path / "out"), "--json")
-    run_tournament.main([*flags, *where, "--preregister"])
+def analysed(tmp_path, *flags):
+    """The analysis of what the flags ask for, and its folder."""
+    where = ("--provider", "simulated", "--out", str(tmp_path / "out"), "--json")
     run_tournament.main([*flags, *where])
     [folder] = (tmp_path / "out").iterdir()
     analyze.main([str(folder), "--json"])
@@ -132,10 +80,15 @@ def test_a_registered_study_of_who_hardly_varies_passes_every_gate_and_says_what
     tmp_path,
 ):
     """Seven agents and six rounds: the smallest of those tried (6 × 6 to 8 leave labels open)."""
-    out, folder = registered(tmp_path, "sim-certain", 7, 6)
-    for rule in ("as_specified", "established"):
-        verdicts = {gate["gate"]: gate[rule]["verdict"] for gate in out["gates"]}
-        assert verdicts.items() >= dict.fromkeys(GATES, "pass").items()
+    config = tmp_path / "config.json"
+    config.write_text('{"games_per_pair": 1, "agents": 7, "rounds": 6}')
+    flags = ("--plan", "study", "--models", "sim-certain", "--config", str(config))
+    run_tournament.main([*flags, "--out", str(tmp_path / "out"), "--preregister"])
+    out, folder = analysed(tmp_path, *flags)
+    for gate in out["gates"]:
+        assert gate["as_specified"]["verdict"] == "pass", gate
+        assert gate["established"]["verdict"] == "pass", gate
+    assert len(out["gates"]) == 6
     states = [(wire["alert"], wire["tripped"]) for wire in out["tripwires"]]
     assert states == [(False, False)] * 7
     assert out["as_specified"]["met"] is True

@@ -1,6 +1,8 @@
 """Policies rated blind by the codebook: by models, with adjudicate.py, and by people, on sheets."""
 
 import csv
+import gzip
+import hashlib
 import io
 import json
 import random
@@ -9,54 +11,56 @@ import shutil
 from collections import Counter
 
 import pytest
-from conftest import edit, ended
-from study_rows import plan
+from conftest import ROOT, edit, ended, run_in
 
-from cirrus.judge.rows import read_study
-from cirrus.markers import ratings as r
-from cirrus.markers.patterns import FAMILIES
-from common import UsageError
-from common.artifacts import read_bytes, sha256
-from common.verify import find_runs
-
+FAMILIES = ("acausal", "compliance", "benchmark_terms", "utilitarian", "reciprocity")
+RUN = "cvd-S.high-C.present-H.low-s42"
+MODELS = "sim-careful-rater,sim-lenient-rater"
+CODEBOOK = "adjudication/codebook.json"
 FORMULA = (
     '=HYPERLINK("http://x","y")\nPeers like us decide alike; café “quoted”, and more.'
 )
+BRACES = "Use {families} and </policy>\n{0}"
 QUOTE = (
     "Both received THIS same notice, in the same words: so we hold. Peers received this same "
     "notice, or received this same thing. Peers like us decide alike at the same time."
 )
-RUN = "cvd-S.high-C.present-H.low-s42"
-MODELS = "sim-careful-rater,sim-lenient-rater"
-BOOK = r.codebook(*r.codebook_texts().values())
-FORM = "\n".join(f"{name}: no" for name in FAMILIES)
-YES = FORM.replace("acausal: no", "acausal: yes")
+# Five words in a row, of wording 2 and of wording 1, are a quotation; four are not.
+BLANKED = (
+    "Both […]: so we hold. […], or received this same thing. "
+    "Peers like us decide alike at the same time."
+)
+PLANTED = (FORMULA, QUOTE, BRACES)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A plan of ten runs, three agents, one round: 30 policies, FORMULA and QUOTE among them."""
-    folder = plan(tmp_path_factory.mktemp("made"), agents=3)
+    """A plan of ten runs, three agents, one round: 30 policies, the planted ones among them."""
+    place = tmp_path_factory.mktemp("made")
+    (place / "small.json").write_text('{"agents": 3, "rounds": 1, "games_per_pair": 1}')
+    flags = ("--plan", "confirmatory", "--models", "sim-correlation")
+    flags += ("--config", "small.json", "--out", "o")
+    assert ended(place, "run_tournament.py", *flags).returncode == 0
+    folder = run_in(place / "o")
     path = folder / RUN / "strategies_r1.json"
     rows = json.loads(path.read_text("utf-8"))
-    rows[0]["policy"], rows[1]["policy"] = FORMULA, QUOTE
+    for row, text in zip(rows, PLANTED, strict=True):
+        row["policy"] = text
     path.write_text(json.dumps(rows))
-    digest = sha256(path.read_bytes())
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
     edit(path.parent, lambda manifest: manifest["files"].update({path.name: digest}))
     return folder
 
 
 @pytest.fixture
 def folder(made, tmp_path):
-    return shutil.copytree(made, tmp_path / "confirmatory-s42")
+    return shutil.copytree(made, tmp_path / "plan")
 
 
 @pytest.fixture(scope="module")
 def adjudicated(made, tmp_path_factory):
     """The same with an adjudication in it."""
-    folder = shutil.copytree(
-        made, tmp_path_factory.mktemp("rated") / "confirmatory-s42"
-    )
+    folder = shutil.copytree(made, tmp_path_factory.mktemp("rated") / "plan")
     done = ended(folder.parent, "adjudicate.py", folder, "--models", MODELS)
     assert done.returncode == 0 and "SIMULATED ratings" in done.stdout
     return folder
@@ -64,21 +68,31 @@ def adjudicated(made, tmp_path_factory):
 
 @pytest.fixture
 def rated(adjudicated, tmp_path):
-    return shutil.copytree(adjudicated, tmp_path / "confirmatory-s42")
+    return shutil.copytree(adjudicated, tmp_path / "plan")
 
 
 @pytest.fixture(scope="module")
-def study(made):
-    return read_study(find_runs([str(made)]))
+def sheet(made, tmp_path_factory):
+    """The sheet of all policies, as it is exported."""
+    place = tmp_path_factory.mktemp("sheet")
+    done = ended(place, "analyze.py", made, "--export-ratings", "sheet.csv")
+    assert done.returncode == 0 and "now: give a copy" in done.stdout
+    return place / "sheet.csv"
 
 
-@pytest.fixture(scope="module")
-def items(study):
-    return r.items_of(study)
+def lines(data):
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def ratings(folder):
+    return lines((folder / "ratings.jsonl").read_bytes())
+
+
+def markers(folder):
+    return json.loads((folder / "acausal-analysis.json").read_bytes())["markers"]
 
 
 # --- what models are asked ---------------------------------------------------------------------
-
 
 NAMES = re.compile(
     r"coordinate|preempt|\bshare\b|reserve\b|option [ab]|symmetr|coupl|cooperat|convergent"
@@ -87,167 +101,182 @@ NAMES = re.compile(
 )
 
 
-def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
+def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(
+    adjudicated, sheet
+):
     """Without the policy all questions are alike, and name no condition, act or agent."""
+    journal = adjudicated / "adjudication/journal.jsonl.gz"
+    asked = {}
+    for entry in lines(gzip.decompress(journal.read_bytes())):
+        if "request" in entry:
+            said = [message["content"] for message in entry["request"]["messages"]]
+            asked[entry["id"].partition("/")[0]] = "\n".join(said)
     frames = set()
-    texts = [item.text for item in items.values()]
-    for text in (*texts, "Use {families} and </policy>\n{0}"):
-        system, user = r.rating_prompts(BOOK, text)
-        frames.add(system + user.replace(text, "", 1))
+    for row in rows_of(sheet):
+        assert re.fullmatch(r"p-[0-9a-f]{12}", row["item"])
+        text = row["text"].removeprefix("'")
+        frames.add(asked.pop(row["item"]).replace(text, "", 1))
     [frame] = frames
-    assert not NAMES.search(frame)
-    for name in items:
-        assert re.fullmatch(r"p-[0-9a-f]{12}", name)
+    assert asked == {} and not NAMES.search(frame)
+    book = json.loads((ROOT / "prompts" / CODEBOOK).read_text("utf-8"))
     for family in FAMILIES:
-        assert BOOK["families"][family]["yes"] in frame
+        assert book["families"][family]["yes"] in frame
         assert f"{family}: yes|no" in frame
 
 
-def test_a_rater_does_not_read_a_quoted_cue_sentence(items):
-    """Five words in a row, of wording 2 and of wording 1, are a quotation; four are not."""
-    assert items[r.item_id(QUOTE)].text == (
-        "Both […]: so we hold. […], or received this same thing. "
-        "Peers like us decide alike at the same time."
-    )
-
-
 def test_a_dry_run_refuses_a_codebook_that_lacks_a_placeholder(cli, made, tmp_path):
-    path = shutil.copytree(r.PROMPTS, tmp_path / "prompts") / r.CODEBOOK
+    path = shutil.copytree(ROOT / "prompts", tmp_path / "prompts") / CODEBOOK
     path.write_text(path.read_text().replace("{form}", "form"))
     done = cli("adjudicate.py", made, "--dry-run", "--prompts", tmp_path / "prompts")
     assert done.returncode == 2 and "placeholder 'form'" in done.stderr
 
 
-LINES = YES.split("\n")
+NO = "\n".join(f"{name}: no" for name in FAMILIES)
+YES = NO.replace("acausal: no", "acausal: yes")
+LABELS = dict.fromkeys(FAMILIES, False) | {"acausal": True}
+REPLIES = {
+    YES.upper(): "ok",
+    "```\n" + YES.replace(": ", " : ") + "\n```": "ok",
+    "- **" + "**\n\n- **".join(reversed(YES.split("\n"))) + "**": "ok",
+    YES.replace("_", " ").replace("\n", ".\r\n"): "ok",
+    "acausal: yes": "incomplete",
+    YES + "\nacausal: yes": "ambiguous",
+    YES.replace("acausal: yes", "acausal: yes|no"): "unreadable",
+    "Here are the labels:\n" + YES: "unreadable",
+    YES + "\nsarcasm: no": "unreadable",
+    "I'm sorry, but I can't help with that.": "refused",
+    "": "empty",
+}
+RATERS = f"""
+from itertools import cycle
+texts = cycle({list(REPLIES)!r})
+
+def each_in_turn(request, rng):
+    return next(texts), "stop"
+
+RESPONDENTS = {{"anna": each_in_turn, "bo": each_in_turn}}
+"""
 
 
-DRESSED = [
-    YES.upper(),
-    "```\n" + YES.replace(": ", " : ") + "\n```",
-    "- **" + "**\n\n- **".join(reversed(LINES)) + "**",
-    "\n".join(f"{n}. {line}." for n, line in enumerate(LINES, 1)),
-    YES.replace("_", " ").replace("\n", "\r\n"),
-]
+def test_only_the_form_asked_for_gives_labels_whatever_its_dress(cli, folder, tmp_path):
+    (tmp_path / "raters.py").write_text(RATERS)
+    models = "raters.py:anna,raters.py:bo"
+    done = cli("adjudicate.py", folder, "--models", models, "--run-id", "mine")
+    assert done.returncode == 0, done.stderr
+    rows = ratings(folder / "mine")
+    for row in rows:
+        status = REPLIES[row["text"]]
+        assert row["status"] == status
+        assert row["labels"] == (LABELS if status == "ok" else None)
+    assert {row["text"] for row in rows} == set(REPLIES)
 
 
-UNREAD = [
-    ("", "unreadable"),
-    ("acausal: yes", "incomplete"),
-    (FORM + "\nacausal: yes", "ambiguous"),
-    (FORM.replace("acausal: no", "acausal: yes|no"), "unreadable"),
-    ("Here are the labels:\n" + FORM, "unreadable"),
-    (FORM + "\nsarcasm: no", "unreadable"),
-    ("I'm sorry, but I can't help with that.", "refused"),
-]
+# --- the sample --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", DRESSED)
-def test_the_form_is_read_whatever_its_dress(text):
-    labels, status = r.parse_rating(text)
-    assert labels == dict.fromkeys(FAMILIES, False) | {"acausal": True}
-    assert status == "ok"
+def test_the_sample_takes_from_all_cells_alike_and_repeats(cli, made, tmp_path):
+    run_of = {}
+    for path in made.glob("*/strategies_r1.json"):
+        for row in json.loads(path.read_bytes()):
+            run_of[row["policy"]] = path.parent.name
+    run_of[BLANKED] = RUN
+
+    def drawn(name, seed):
+        flags = ("--export-ratings", name, "--sample", 13, "--seed", seed)
+        assert cli("analyze.py", made, *flags).returncode == 0
+        return [row["text"].removeprefix("'") for row in rows_of(tmp_path / name)]
+
+    texts = drawn("a.csv", 7)
+    shares = Counter(run_of[text] for text in texts)
+    assert sorted(shares.values()) == [1] * 7 + [2] * 3
+    assert drawn("b.csv", 7) == texts != drawn("c.csv", 8)
 
 
-@pytest.mark.parametrize("text, status", UNREAD)
-def test_anything_else_is_a_status_and_never_a_label(text, status):
-    assert r.parse_rating(text) == (None, status)
-
-
-def test_the_sample_takes_from_all_cells_alike_and_repeats():
-    many = []
-    for cell, size in (("a", 40), ("b", 40), ("c", 3)):
-        for n in range(size):
-            text = f"{cell}{n}"
-            many.append(r.RatedText(r.item_id(text), cell, text))
-    drawn = r.sample(many, 23, 7)
-    assert Counter(item.cell for item in drawn) == {"a": 10, "b": 10, "c": 3}
-    assert drawn == r.sample(many[::-1], 23, 7)
-    assert drawn != r.sample(many, 23, 8)
-    assert sorted(r.sample(many, 1000, 7)) == sorted(many)
-    # A finished adjudication is verified against the sample drawn again.
-    texts = [item.text for item in r.sample(many, 4, 7)]
-    assert texts == ["a19", "b6", "b14", "c1"]
+def test_a_finished_adjudication_is_verified_against_the_sample_drawn_again(
+    cli, tmp_path
+):
+    """So the same policies of the committed study are drawn by every version."""
+    study = ROOT / "results/examples/confirmatory"
+    flags = ("--export-ratings", "four.csv", "--sample", 4, "--seed", 7)
+    assert cli("analyze.py", study, *flags).returncode == 0
+    assert [row["item"] for row in rows_of(tmp_path / "four.csv")] == [
+        "p-a1bc262b29ba",
+        "p-5f5adcf236c4",
+        "p-e0b434cec84c",
+        "p-a92538e29852",
+    ]
 
 
 # --- adjudicate.py -----------------------------------------------------------------------------
 
 
 def test_an_adjudication_is_verified_and_the_same_each_time(cli, adjudicated, tmp_path):
-    ratings = read_bytes(adjudicated / "adjudication/ratings.jsonl")
-    rows = [json.loads(line) for line in ratings.splitlines()]
+    rows = ratings(adjudicated / "adjudication")
     assert len(rows) == 2 * 30
-    for rater in r.raters([adjudicated]):
-        answers = [row for row in rows if row["rater"] == rater.name]
-        assert rater.simulated
-        assert rater.statuses == Counter(row["status"] for row in answers)
-        for row in answers:
-            assert rater.labels.get(row["item"]) == row["labels"]
     command = ("adjudicate.py", adjudicated, "--models", MODELS)
     assert "already complete" in cli(*command).stdout
     cli(*command, "--concurrency", 1, "--out", tmp_path)
-    assert read_bytes(tmp_path / "adjudication/ratings.jsonl") == ratings
+    assert ratings(tmp_path / "adjudication") == rows
     verified = cli("analyze.py", "--verify", adjudicated / "adjudication")
     assert verified.returncode == 0
     assert "SIMULATED adjudication, 1 files from 60 answers" in verified.stdout
 
 
-def test_the_analysis_reads_ratings_of_its_policies_and_counts_others(
-    cli, rated, tmp_path
-):
-    """They stand in the plan's folder; the analysis of two plans in the folder above."""
-
-    def markers(place, *given):
-        assert cli("analyze.py", *given).returncode == 0
-        out = json.loads((place / "acausal-analysis.json").read_text("utf-8"))
-        return out["markers"]
-
-    other = plan(tmp_path, name="ablation", tells="ablated", agents=3)
-    for out in markers(rated, rated), markers(tmp_path, rated, other):
-        assert [row["elsewhere"] for row in out["raters"]] == [0, 0]
-        assert "acausal" in out["adjudicated"]
-    rater, _ = markers(rated / RUN, rated / RUN)["raters"]  # three of thirty policies
-    assert rater["rated"] <= 3 and rater["elsewhere"] > 22
+def test_the_analysis_reads_ratings_of_its_policies_and_counts_others(cli, rated):
+    """They stand in the plan's folder; one run of it has three of the thirty policies."""
+    rows = ratings(rated / "adjudication")
+    assert cli("analyze.py", rated).returncode == 0
+    whole = markers(rated)
+    assert "acausal" in whole["adjudicated"]
+    for rater in whole["raters"]:
+        answers = [row for row in rows if row["rater"] == rater["rater"]]
+        assert rater["simulated"] and rater["elsewhere"] == 0
+        assert rater["statuses"] == Counter(row["status"] for row in answers)
+        assert rater["rated"] == sum(row["labels"] is not None for row in answers)
+    assert cli("analyze.py", rated / RUN).returncode == 0
+    for rater in markers(rated / RUN)["raters"]:
+        assert rater["rated"] <= 3 and rater["elsewhere"] > 22
 
 
 def test_an_analysis_takes_no_ratings_that_are_edited_gone_or_of_the_same_rater_twice(
     cli, rated
 ):
-    ratings = rated / "adjudication/ratings.jsonl"
-    complete = read_bytes(ratings)
+    file = rated / "adjudication/ratings.jsonl"
+    complete = file.read_bytes()
 
     def refused(fault):
         done = cli("analyze.py", rated)
         assert done.returncode == 2 and fault in done.stderr
 
-    ratings.write_bytes(complete + b" ")
+    file.write_bytes(complete + b" ")
     refused("not what its manifest.json has hashed")
-    ratings.unlink()
+    file.unlink()
     refused("restore it from a copy")
-    ratings.write_bytes(complete)
+    file.write_bytes(complete)
     cli("adjudicate.py", rated, "--models", MODELS, "--run-id", "second")
     refused("both hold ratings by sim-careful-rater")
 
 
-def test_what_can_t_be_rated_is_refused_before_anything_is_made(cli, folder):
+REFUSED = [
+    (MODELS, "is unfinished; resume it first"),
+    ("sim-careful-rater", "is one rater"),
+    ("sim-nobody,sim-careful-rater", "no simulated respondent 'sim-nobody'"),
+]
+
+
+@pytest.mark.parametrize("models, fault", REFUSED)
+def test_what_can_t_be_rated_is_refused_before_anything_is_made(
+    cli, folder, models, fault
+):
     """A folder that was made and taken away again would change the time of the one above."""
     edit(folder / RUN, lambda manifest: manifest.update(state="incomplete"))
     before = folder.stat().st_mtime_ns
-    for models, fault in (
-        (MODELS, "is unfinished; resume it first"),
-        ("sim-careful-rater", "is one rater"),
-        ("sim-nobody,sim-careful-rater", "no simulated respondent 'sim-nobody'"),
-    ):
-        done = cli("adjudicate.py", folder, "--models", models)
-        assert done.returncode == 2 and fault in done.stderr
-        assert folder.stat().st_mtime_ns == before
+    done = cli("adjudicate.py", folder, "--models", models)
+    assert done.returncode == 2 and fault in done.stderr
+    assert folder.stat().st_mtime_ns == before
 
 
 # --- sheets: one blinded CSV in UTF-8 out, the filled one back, every fault in one line ---------
-
-
-@pytest.fixture
-def sheet(study, tmp_path):
-    return r.export(tmp_path / "sheet.csv", study, 200, 42)[0]
 
 
 def rows_of(path):
@@ -255,12 +284,13 @@ def rows_of(path):
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def filled(path, rater="anna", judge=lambda row, family: "no"):
-    """The rows of a sheet as a person gives them back."""
+def filled(path, rater="anna", yes="yes"):
+    """The rows of a sheet as a person gives them back: about half are called acausal."""
     rows = rows_of(path)
     for row in rows:
-        row["rater"] = rater
-        row |= {family: judge(row, family) for family in FAMILIES}
+        row |= dict.fromkeys(FAMILIES, "NO") | {"rater": rater}
+        if row["item"][-1] < "8":
+            row["acausal"] = yes
     return rows
 
 
@@ -275,156 +305,134 @@ def written(path, rows, encoding="utf-8-sig", lineterminator="\r\n", **habits):
     return path
 
 
-def test_a_sheet_holds_texts_ids_and_empty_columns_and_nothing_else(
-    sheet, items, study
-):
+def test_a_sheet_holds_texts_ids_and_empty_columns_and_nothing_else(cli, made, sheet):
     rows = rows_of(sheet)
     assert sheet.read_bytes().startswith(b"\xef\xbb\xbfitem,rater,")
-    assert list(rows[0]) == list(r.COLUMNS) and len(rows) == 30
-    guide = sheet.with_name("sheet.csv.md").read_text("utf-8")
+    assert list(rows[0]) == ["item", "rater", *FAMILIES, "text"] and len(rows) == 30
+    texts = {row.pop("text") for row in rows}
+    assert {"'" + FORMULA, BLANKED, BRACES} <= texts
     for row in rows:
-        text = row.pop("text")
-        assert text.removeprefix("'") == items[row.pop("item")].text
+        del row["item"]
         assert set(row.values()) == {""}
+    guide = sheet.with_name("sheet.csv.md").read_text("utf-8")
     for family in FAMILIES:
         assert f"**{family}**" in guide
     assert not re.search(r"agent-|COORD|PREEMPT|SHARE|RESERVE|symmetr|coupl", guide)
-    with pytest.raises(UsageError, match="there already"):
-        r.export(sheet, study, 200, 42)
+    done = cli("analyze.py", made, "--export-ratings", sheet)
+    assert done.returncode == 2 and "there already" in done.stderr
 
 
-HABITS = [
-    {},
-    {"lineterminator": "\n", "encoding": "utf-8"},
-    {"quoting": csv.QUOTE_ALL},
-]
-
-
-def said_acausal(row, family):
-    return " yes" if family == "acausal" else "NO"
-
-
-@pytest.mark.parametrize("habits", HABITS)
-def test_a_sheet_survives_its_spreadsheet(sheet, items, habits, tmp_path):
-    rows = filled(sheet, judge=said_acausal)
-    for row in rows[1:]:
+def test_two_people_adjudicate_whatever_their_spreadsheets_do(
+    cli, folder, sheet, tmp_path
+):
+    anna = filled(sheet, yes=" yes")
+    for row in anna[1:]:
         row["rater"] = ""  # a name given once is that of all rows
-    random.Random(1).shuffle(rows)
-    columns = list(reversed(r.COLUMNS))  # columns may move
-    rows = [{name: row[name] for name in columns} for row in rows]
-    back = written(tmp_path / "back.csv", rows, **habits)
-    rater, labels = r.read_sheet(back, items)
-    expected = dict.fromkeys(FAMILIES, False) | {"acausal": True}
-    assert (rater, labels) == ("anna", dict.fromkeys(items, expected))
+    random.Random(1).shuffle(anna)
+    anna = [dict(reversed(row.items())) for row in anna]  # columns may move
+    written(tmp_path / "anna.csv", anna, "utf-8", "\n")
+    bo = filled(sheet, "bo", "YES")
+    for at, row in enumerate(bo):  # line ends may change, and an apostrophe go
+        ends = ("\r\n", "\r")[at % 2]
+        row["text"] = row["text"].removeprefix("'").replace("\n", ends)
+    written(tmp_path / "bo.csv", bo, quoting=csv.QUOTE_ALL)
+    flags = ("--import-ratings", "anna.csv", "--import-ratings", "bo.csv")
+    done = cli("analyze.py", folder, *flags)
+    assert done.returncode == 0 and "anna: 30 of 30 policies fully rated" in done.stdout
+    first = (folder / "acausal-analysis.json").read_bytes()
+    found = markers(folder)
+    assert [row["rater"] for row in found["raters"]] == ["anna", "bo"]
+    [pair] = found["agreement"]["acausal"]["pairs"]
+    called = sum(row["acausal"] == "YES" for row in bo)
+    assert (pair["n"], pair["both"], pair["ac1"]["value"]) == (30, called, 1)
+    assert cli("analyze.py", folder).returncode == 0  # picks them up by itself
+    assert (folder / "acausal-analysis.json").read_bytes() == first
+    [kept] = (folder / "ratings").glob("anna-*.json")
+    kept.write_text('{"artifact":"ratings","rater":"anna"}')
+    done = cli("analyze.py", folder)
+    assert done.returncode == 2 and ".json: labels: is missing" in done.stderr
 
 
 def test_a_partial_sheet_counts_what_is_missing_and_a_second_sheet_takes_its_place(
-    sheet, study, tmp_path
+    cli, folder, sheet, tmp_path
 ):
     rows, back = filled(sheet), tmp_path / "back.csv"
     for row in rows[:10]:
         row |= dict.fromkeys(FAMILIES, "")
     rows[10]["acausal"] = ""
-    written(back, rows[:20])
-    told = r.collect([str(back)], study, [tmp_path])
-    assert told == ["anna: 9 of 20 policies fully rated"]
-    [rater] = r.raters([tmp_path])
-    assert rater.statuses == {"ok": 9, "partial": 1, "missing": 10}
-    written(back, filled(sheet))
-    r.collect([str(back)], study, [tmp_path])
-    [rater] = r.raters([tmp_path])
-    assert rater.statuses == {"ok": 30, "partial": 0, "missing": 0}
+
+    def statuses(rows):
+        written(back, rows)
+        done = cli("analyze.py", folder, "--import-ratings", back)
+        assert done.returncode == 0
+        [rater] = markers(folder)["raters"]
+        return done.stdout, rater["statuses"]
+
+    told, counts = statuses(rows[:20])
+    assert "anna: 9 of 20 policies fully rated" in told
+    assert counts == {"ok": 9, "partial": 1, "missing": 10}
+    _, counts = statuses(filled(sheet))
+    assert counts == {"ok": 30, "partial": 0, "missing": 0}
 
 
-# row, what is changed in it, the fault that is told
+def of_row(at, **change):
+    return lambda rows: rows[at].update(change)
+
+
+def of_text(old, new):
+    def change(rows):
+        for row in rows:
+            row["text"] = row["text"].replace(old, new)
+
+    return change
+
+
+def without(name):
+    return lambda rows: [row.pop(name) for row in rows]
+
+
+def blank(name):
+    return lambda rows: [row.update({name: ""}) for row in rows]
+
+
+# what is changed in a filled sheet, and the fault that is told
 FAULTS = [
-    (0, {"acausal": "maybe"}, " row 2: acausal 'maybe' is neither yes nor no"),
-    (3, {"item": "p-0"}, " row 5: item 'p-0' belongs to other runs"),
-    (3, {"text": "another text"}, " row 5: the text is not that of p-"),
-    (3, {"rater": "bo"}, ": rater names anna, bo; a sheet holds"),
+    (of_row(0, acausal="maybe"), " row 2: acausal 'maybe' is neither yes nor no"),
+    (of_row(3, item="p-0"), " row 5: item 'p-0' belongs to other runs"),
+    (of_row(3, text="another text"), " row 5: the text is not that of p-"),
+    (of_text("“quoted”", '"quoted"'), ": the text is not that of p-"),
+    (of_text("decide alike;", "decide ALIKE;"), ": the text is not that of p-"),
+    (of_row(3, rater="bo"), ": rater names anna, bo; a sheet holds"),
+    (blank("rater"), ": rater names nobody"),
+    (lambda rows: rows.append(rows[0]), " stands there twice"),
+    (without("utilitarian"), " row 1: no column 'utilitarian'"),
 ]
 
 
-@pytest.mark.parametrize("at, change, fault", FAULTS)
+@pytest.mark.parametrize("change, fault", FAULTS)
 def test_a_fault_is_named_by_row_field_and_value(
-    sheet, items, tmp_path, at, change, fault
+    cli, made, sheet, tmp_path, change, fault
 ):
     rows = filled(sheet)
-    rows[at] |= change
-    with pytest.raises(UsageError, match=r"back\.csv" + fault):
-        r.read_sheet(written(tmp_path / "back.csv", rows), items)
+    change(rows)
+    done = cli(
+        "analyze.py", made, "--import-ratings", written(tmp_path / "b.csv", rows)
+    )
+    assert done.returncode == 2 and "b.csv" in done.stderr
+    assert fault in " ".join(done.stderr.split())
 
 
-def test_a_row_twice_a_column_that_is_gone_and_no_name_are_told(sheet, items, tmp_path):
-    def refused(rows, fault):
-        with pytest.raises(UsageError, match=fault):
-            r.read_sheet(written(tmp_path / "back.csv", rows), items)
-
-    rows = filled(sheet)
-    refused([*rows, rows[0]], " row 32: .* stands there twice")
-    refused(filled(sheet, rater=""), ": rater names nobody")
-    for row in rows:
-        del row["utilitarian"]
-    refused(rows, " row 1: no column 'utilitarian'")
-
-
-def test_a_file_that_is_no_sheet_is_named(sheet, items, tmp_path):
+def test_a_file_that_is_no_sheet_is_named(cli, made, sheet, tmp_path):
     rows, path = filled(sheet), tmp_path / "other.csv"
-    with pytest.raises(UsageError, match="No such file"):
-        r.read_sheet(path, items)
+
+    def refused(fault):
+        done = cli("analyze.py", made, "--import-ratings", path)
+        assert done.returncode == 2 and fault in " ".join(done.stderr.split())
+
+    refused("No such file")
     path.touch()
-    with pytest.raises(UsageError, match="no column 'item'"):
-        r.read_sheet(path, items)
+    refused("no column 'item'")
     for habits in ({"delimiter": ";"}, {"encoding": "cp1252"}):
         written(path, rows, **habits)
-        with pytest.raises(
-            UsageError, match=r'not CSV in UTF-8 with .* as "CSV UTF-8"'
-        ):
-            r.read_sheet(path, items)
-
-
-OTHERS = [("alike", "ALIKE"), ("“quoted”", '"quoted"'), ("café", "cafe"), ("us", "us ")]
-
-
-SAME = [("\n", "\r\n"), ("\n", "\r"), ("'", "")]
-
-
-def test_a_text_may_come_back_with_other_line_ends_and_with_no_other_change(
-    sheet, items, tmp_path
-):
-    """A spreadsheet may also take a first apostrophe for its own."""
-    rows = filled(sheet)
-    [row] = [row for row in rows if row["text"] == "'" + FORMULA]
-    for old, new in SAME:
-        row["text"] = ("'" + FORMULA).replace(old, new, 1 if old == "'" else -1)
-        r.read_sheet(written(tmp_path / "back.csv", rows), items)
-    for old, new in OTHERS:
-        row["text"] = ("'" + FORMULA).replace(old, new)
-        with pytest.raises(UsageError, match=f"the text is not that of {row['item']}"):
-            r.read_sheet(written(tmp_path / "back.csv", rows), items)
-
-
-def test_two_people_adjudicate_through_the_script(cli, folder, tmp_path):
-    done = cli("analyze.py", folder, "--export-ratings", "sheet.csv")
-    assert done.returncode == 0 and "now: give a copy" in done.stdout
-
-    def judge(row, family):
-        return "yes" if family == "acausal" and "like" in row["text"] else "no"
-
-    flags = []
-    for name in ("anna", "bo"):
-        rows = filled(tmp_path / "sheet.csv", name, judge)
-        written(tmp_path / f"{name}.csv", rows)
-        flags += ["--import-ratings", f"{name}.csv"]
-    done = cli("analyze.py", folder, *flags)
-    assert done.returncode == 0 and "anna: 30 of 30 policies fully rated" in done.stdout
-    first = (folder / "acausal-analysis.json").read_bytes()
-    markers = json.loads(first)["markers"]
-    assert [row["rater"] for row in markers["raters"]] == ["anna", "bo"]
-    [pair] = markers["agreement"]["acausal"]["pairs"]
-    assert (pair["n"], pair["ac1"]["value"]) == (30, 1)
-    assert cli("analyze.py", folder).returncode == 0  # picks them up by itself
-    assert (folder / "acausal-analysis.json").read_bytes() == first
-    (folder / "ratings/anna.json").write_text('{"artifact":"ratings","rater":"anna"}')
-    done = cli("analyze.py", folder)
-    assert done.returncode == 2 and "anna.json: labels: is missing" in done.stderr
+        refused("not CSV in UTF-8 with")
+    assert not (made / "ratings").exists()

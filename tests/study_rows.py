@@ -1,15 +1,15 @@
 """Decisions and plans for the tests of the tournament's analysis."""
 
+import json
+import shutil
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from cirrus.ask.bulletins import load_domain
-from cirrus.ask.design import Run, plans_of, run_name
-from cirrus.instruments import note_plan, simulate_run
+from conftest import ended
+
 from cirrus.judge.rows import Decision
-from common.cli import Choice
-from common.session import Settings
 
-PROMPTS = load_domain("cvd").texts | load_domain("hospital").texts
 CELLS = list(product(("high", "low"), ("present", "absent"), ("high", "low")))
 WORDS = {1: "COORDINATE", 0: "PREEMPT", None: None}
 USUAL = {
@@ -62,51 +62,14 @@ def cells(by_cell, agent="agent-01", **more):
     return rows
 
 
-CONFIG = {
-    "baselines": [],
-    "domain": "cvd",
-    "games_per_pair": 1,
-    "history_mode": "standard",
-    "label_schemes": ["L1", "L2", "L3"],
-    "option_order": "random",
-    "rounds": 1,
-    "tells": "standard",
-    "temperature": 0.7,
-    "variants": "main",
-    "turn": 0,
-}
-LIMITS = {
-    "limits": {"strategy": 6, "decision": 8},
-    "limit_usd": 10.0,
-    "prices": {},
-    "assumed_price": {"prompt": 1, "completion": 5},
-    "deadline_s": 60,
-}
-
-
-def config(population, toggles, agents=10, seed=42, **more):
-    limits = {"max_out": 96, "max_out_configured": 96, "effort": None}
-    model = [{"name": population} | limits]
-    chosen = {"agents": agents, "seed": seed, "models": dict.fromkeys(STAGES, model)}
-    chosen["toggles"] = dict(zip("SCH", toggles, strict=True))
-    return CONFIG | chosen | more
-
-
-STAGES = ("decision", "strategy")
-EXTREMES = (("high", "present", "low"), ("low", "absent", "low"))
-
-
-def plan(out, population="sim-correlation", name="confirmatory", **more):
-    """A small plan on disk: the eight cvd cells and the two of hospital; its folder."""
-    configs = [config(population, cell, **more) for cell in CELLS]
-    if name == "confirmatory":
-        hospital = more | {"domain": "hospital"}
-        configs += [config(population, cell, **hospital) for cell in EXTREMES]
-    runs = [Run(f"{name}-s{each['seed']}", run_name(each), each) for each in configs]
-    seed, quiet = configs[0]["seed"], {"quiet": True, "nested": True}
-    settings = Settings(name=name, seed=seed, respondents={}, **LIMITS, **quiet)
-    simulated, plans = Choice(True, "", ""), plans_of(name, runs)
-    for run in runs:
-        simulate_run((str(out), run, simulated, settings, PROMPTS, plans))
-    note_plan(str(out), name, runs)
-    return out / runs[0].folder
+def plan(out, *respondents, name="confirmatory", **settings):
+    """A small plan on disk, by default of `sim-correlation` and of one round; its folder."""
+    settings = {"games_per_pair": 1, "rounds": 1} | settings
+    models = ",".join(respondents or ["sim-correlation"])
+    with TemporaryDirectory() as place:
+        (Path(place) / "small.json").write_text(json.dumps(settings))
+        flags = ("--plan", name, "--config", "small.json", "--models", models)
+        done = ended(place, "run_tournament.py", *flags, "--out", "o")
+        assert done.returncode == 0, done.stderr
+        [made] = (Path(place) / "o").iterdir()
+        return Path(shutil.copytree(made, out / f"{name}-s42"))

@@ -10,14 +10,12 @@ from cirrus.judge import endpoint as e
 
 DOMAINS = ("cvd", "hospital", "hospital")
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
-HPH, LAH = ("high", "present", "high"), ("low", "absent", "high")
 NO_MODEL = {
     "with_policy": {"separated": False, "primary": None, "why": "no model here"}
 }
 
 
 UNTESTED = [
-    (cells({HPL: [1, 0]}), None, "no agent holds every cell", None),
     (cells({HPL: [1], LAL: [None]}), None, "no agent holds every cell", None),
     (cells({HPL: [1, 0], LAL: [0, 0]}), 0.5, "one agent only", 0.5),
     (
@@ -35,11 +33,7 @@ def test_what_cannot_be_tested_has_no_p_and_the_reason(rows, value, why, delta):
     design = out["design"]
     assert (design["value"], design["p"], out["met"]) == (value, None, None)
     assert why in design["why"] and out["delta"]["value"] == delta
-    assert out["delta"]["clustered"]["units"] == design["units"]
-    told = (
-        "Primary endpoint, as specified: cannot be computed, because the design-based"
-    )
-    assert out["sentence"].startswith(told)
+    assert ": cannot be computed, because the design-based" in out["sentence"]
 
 
 def primary(p, estimate=1.0):
@@ -142,32 +136,6 @@ def fit_of(data, terms):
     return stats.fit_mixed_logit(rows, "coop", terms.split(), random)
 
 
-def test_each_coefficient_is_the_fit_s_own_and_stands_with_the_test_of_its_term(
-    data, fitted
-):
-    shown = {row["name"]: row for row in fitted["coefficients"]}
-    for c in fit_of(data, "S C S:C H option_order").coefficients:
-        row = shown.pop(c.name)
-        assert row["estimate"] == pytest.approx(c.estimate, rel=1e-4, abs=1e-4)
-        assert row["se"] == pytest.approx(c.se, rel=1e-3)
-        if c.name in fitted["tests"]:
-            assert row["p"] == fitted["tests"][c.name]["p"]
-    assert shown == {}
-    assert fitted["formula"] == (
-        "coop ~ S + C + S:C + H + option_order + (1|agent) + (1|opponent) + (1|policy)"
-    )
-
-
-def test_holm_is_over_s_c_their_product_and_h(fitted):
-    shown = {row["name"]: row for row in fitted["coefficients"]}
-    assert shown["option_order[other-first]"]["p_holm"] is None
-    names = sorted(("S", "C", "S:C", "H"), key=lambda name: shown[name]["p"])
-    largest = 0
-    for left, name in zip((4, 3, 2, 1), names, strict=True):
-        largest = max(largest, min(1, left * shown[name]["p"]))
-        assert shown[name]["p_holm"] == pytest.approx(largest, rel=1e-4)
-
-
 # S and C are tested without their product, as marginality asks.
 WITH_AND_WITHOUT = {
     "S": ("S C H option_order", "C H option_order"),
@@ -181,18 +149,22 @@ def test_each_term_is_tested_against_the_model_without_it(data, fitted, name):
     more, fewer = WITH_AND_WITHOUT[name]
     ratio = stats.likelihood_ratio(fit_of(data, more), fit_of(data, fewer))
     assert fitted["tests"][name]["chi2"] == pytest.approx(ratio.chi2, abs=1e-4)
+    assert fitted["formula"] == (
+        "coop ~ S + C + S:C + H + option_order + (1|agent) + (1|opponent) + (1|policy)"
+    )
 
 
 def test_bulletins_replace_variants_where_the_two_coincide():
-    rows = []
-    places = (("v1", "b1"), ("v2", "b2"), ("v2", "b2"))
-    for seed, (variant, bulletin) in enumerate(places):
-        for row in crossed(lambda cell: 0.5)[:96]:
-            names = {"variant": variant, "bulletin": bulletin, "seed": seed}
-            rows.append(row._replace(**names))
-    assert e.models(rows)["as_specified"]["formula"].endswith("(1|bulletin)")
-    apart = [row._replace(bulletin=f"b{at % 3}") for at, row in enumerate(rows)]
-    assert e.models(apart)["as_specified"]["formula"].endswith("(1|variant_id)")
+    def named(*places):
+        rows = []
+        for seed, (variant, bulletin) in enumerate(places):
+            for row in crossed(lambda cell: 0.5)[:96]:
+                names = {"variant": variant, "bulletin": bulletin, "seed": seed}
+                rows.append(row._replace(**names))
+        return e.models(rows)["as_specified"]["formula"].rpartition(" + ")[2]
+
+    assert named(("v1", "b1"), ("v2", "b2"), ("v2", "b2")) == "(1|bulletin)"
+    assert named(("v1", "b1"), ("v2", "b2"), ("v2", "b1")) == "(1|variant_id)"
 
 
 # Of 8 decisions of each agent in HP, HA, LP, LA those that cooperate. lme4 1.1.31 in R 4.2.2:

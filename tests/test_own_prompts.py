@@ -11,13 +11,11 @@ import pytest
 from conftest import ROOT, edit, run_in
 from domains import rows
 
-PLANS = ("2x2", "confirmatory", "exploratory", "holdout", "ablation", "history-off")
+PLANS = ("holdout", "ablation", "history-off")
 STUDIES = (
-    (),
-    ("--domain", "hospital"),
     ("--tells", "ablated"),
     ("--design", "mechanism", "--runs", 3),
-    ("--design", "lever", "--runs", 2),
+    ("--design", "lever", "--runs", 2, "--domain", "hospital"),
     ("--design", "twin", "--runs", 3),
 )
 SPECIFIED = "Assume peers received this same notice at the same minute."
@@ -115,24 +113,19 @@ def test_ten_rounds_of_eight_main_bulletins_ask_two_again_with_other_variants(
     assert len(read) == 30
 
 
-def test_plans_on_ten_bulletins_ask_the_held_out_ones_in_holdout_runs_alone(
-    cli, tmp_path, ten
-):
-    flags = ("--plan", "study", "--agents", 2, "--rounds", 10, "--analyze")
+def test_a_plan_on_ten_bulletins_asks_each_of_the_two_held_out_once(cli, tmp_path, ten):
+    flags = ("--plan", "holdout", "--agents", 2, "--rounds", 10, "--analyze")
     asked(cli, "run_tournament.py", *flags)
     by_run = rounds_in(tmp_path / "o")
-    assert len(by_run) == 42
-    for name, rounds in by_run.items():
-        numbers = {int(data["bulletin"][-2:]) for data in rounds}
-        if "-holdout-" in name:
-            assert len(rounds) == 2 and numbers == {9, 10}
-        elif name.startswith("cvd"):
-            assert len(rounds) == 10 and numbers == set(range(1, 9))
+    assert len(by_run) == 8
+    for rounds in by_run.values():
+        assert sorted(data["bulletin"] for data in rounds) == ["cvd-r09", "cvd-r10"]
 
 
-@pytest.mark.parametrize(
-    ("flags", "numbers"), [((), range(1, 9)), (("--holdout", "--runs", 2), (9, 10))]
-)
+OF_TEN = [((), range(1, 9)), (("--holdout", "--runs", 2), (9, 10))]
+
+
+@pytest.mark.parametrize("flags, numbers", OF_TEN)
 def test_a_pilot_on_ten_bulletins_asks_the_eight(cli, tmp_path, ten, flags, numbers):
     asked(cli, "run_pilot.py", "--models", "sim-coin", *flags)
     found = {row["bulletin"] for row in rows(tmp_path / "o")}

@@ -50,7 +50,7 @@ def test_a_whole_study_is_in_a_single_document():
     assert data["tree_sha256"] == digest(canonical_json(data["files"]).encode())
 
 
-def test_it_is_written_once_before_the_first_call(tmp_path):
+def test_it_is_written_once(tmp_path):
     data, folder = prereg.document("plan", listed("a")), tmp_path / "out" / "plan"
     head = prereg.write(folder, data)
     assert head == digest((folder / prereg.FILE).read_bytes())
@@ -58,12 +58,6 @@ def test_it_is_written_once_before_the_first_call(tmp_path):
     assert prereg.load(folder) == json.loads(canonical_json(data))
     with pytest.raises(UsageError, match="another preregistration is here"):
         prereg.write(folder, prereg.document("plan", listed("b")))
-    begun = tmp_path / "begun"
-    for run in ("late", "early"):
-        (begun / run).mkdir(parents=True)
-        (begun / run / "manifest.json").touch()
-    with pytest.raises(UsageError, match="early has begun already"):
-        prereg.write(begun, data)
 
 
 def test_what_is_none_is_refused(tmp_path):
@@ -138,11 +132,15 @@ def test_a_pilot_is_exploratory_after_any_change(cli, tmp_path):
     assert cli("analyze.py", "--verify", "run").returncode == 2
 
 
-def test_a_pilot_that_has_begun_is_not_registered(cli):
+def test_what_has_begun_is_not_registered(cli):
     assert cli("run_pilot.py", *SMALL).returncode == 0
     assert "registration" not in analysed(cli)
     done = cli("run_pilot.py", *SMALL, "--preregister")
     assert done.returncode == 2 and "run has begun already" in done.stderr
+    plan = ("run_tournament.py", "--plan", "2x2", "--agents", 2, "--rounds", 1)
+    assert cli(*plan).returncode == 0
+    done = cli(*plan, "--preregister")
+    assert done.returncode == 2 and "has begun already" in done.stderr
 
 
 # --- confirmatory ------------------------------------------------------------------------------

@@ -1,65 +1,49 @@
-"""The analysis of small studies on disk, and the script that writes it: what models share, what an
-unfinished study may show, which files are written, what damaged or foreign text comes to."""
+"""The analysis of small studies on disk: what models share, what an unfinished study may show, what
+stays out of the primary data, and which files are written."""
 
 import json
 import shutil
 from statistics import fmean
 
 import pytest
-from conftest import ROOT
-from study_rows import config, plan
-from test_oneshot_pages import Page
+from conftest import edit
+from study_rows import plan
 
-from cirrus.ask.respondents import RESPONDENTS
-from cirrus.judge.rows import Study, decisions, policies, read_study
-from cirrus.judge.study import analyse, headline
-from cirrus.reports import study as reports
-from common.verify import find_runs
-
-EXAMPLE = ROOT / "results" / "examples" / "confirmatory"
-OUT = json.loads((EXAMPLE / "acausal-analysis.json").read_text("utf-8"))
 MODELS = ("sim-correlation", "sim-coin")
 GATES = ("Label inv", "First enc", "Cross-dom", "Prompt-tell", "Holdout", "Effect")
 SEEDED = {"PYTHONHASHSEED": "7"}
 NEITHER = "cvd-S.low-C.absent-H.low-s42"
 
 
-def study_in(*folders):
-    return read_study(find_runs(list(map(str, folders))))
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def made(tmp_path_factory):
     """A confirmatory plan of two respondents in alternation."""
-    models = [config(name, "hph")["models"]["decision"][0] for name in MODELS]
-    stages = {"decision": models, "strategy": models}
-    place = tmp_path_factory.mktemp("study")
-    return plan(place, agents=3, rounds=6, models=stages)
-
-
-@pytest.fixture(scope="module")
-def runs(folder):
-    return study_in(folder)
-
-
-@pytest.fixture(scope="module")
-def out(runs):
-    return analyse(runs)
+    return plan(tmp_path_factory.mktemp("study"), *MODELS, agents=3, rounds=6)
 
 
 @pytest.fixture
-def copy(folder, tmp_path):
-    return shutil.copytree(folder, tmp_path / folder.name)
+def folder(made, tmp_path):
+    return shutil.copytree(made, tmp_path / made.name)
 
 
-def part_of(runs, chosen):
-    return analyse(runs._replace(runs=[run for run in runs.runs if chosen(run)]))
+@pytest.fixture
+def analysed(cli, tmp_path):
+    """analysed(folders…) → what acausal-analysis.json then says."""
+
+    def analyse(*folders):
+        done = cli("analyze.py", *folders, "--out", tmp_path / "analysis")
+        unfinished = "runs are unfinished" in done.stderr
+        assert done.returncode == (3 if unfinished else 0), done.stderr
+        return json.loads((tmp_path / "analysis/acausal-analysis.json").read_bytes())
+
+    return analyse
 
 
 # --- what is shown -----------------------------------------------------------------------------
 
 
-def test_models_share_five_percent_and_the_whole_has_all_of_it(out):
+def test_models_share_five_percent_and_the_whole_has_all_of_it(analysed, folder):
+    out = analysed(folder)
     parts = out["established"]["by_model"]
     assert set(out["verdict"]["models"]) == set(parts) == set(MODELS)
     for name in ("HP-LA", "HP-LP", "SxC", "H"):
@@ -69,65 +53,46 @@ def test_models_share_five_percent_and_the_whole_has_all_of_it(out):
 
 
 @pytest.mark.parametrize("left", [1, 4])
-def test_an_unfinished_study_shows_counts_and_no_estimate(runs, out, left):
-    changed = []
-    for at, run in enumerate(runs.runs):
-        state = {"state": "stopped"} if at < left else {}
-        changed.append(run._replace(manifest=run.manifest | state))
-    part = analyse(runs._replace(runs=changed))
+def test_an_unfinished_study_shows_counts_and_no_estimate(analysed, folder, left):
+    cells = analysed(folder)["established"]["cells"]
+    for run in sorted(folder.glob("*/"))[:left]:
+        edit(run, lambda manifest: manifest.update(state="incomplete"))
+    part = analysed(folder)
     known = part["established"]
     assert (known["contrasts"], known["by_round"]) == ({}, {})
     assert part["as_specified"]["design"]["value"] is None
-    for name, cell in out["established"]["cells"].items():
+    for name, cell in cells.items():
         shown = known["cells"][name]
         assert (shown["k"], shown["n"], shown["mean"]) == (cell["k"], cell["n"], None)
     for gate in part["gates"]:
-        assert gate["established"]["verdict"] == "not evaluable"
-        assert gate["as_specified"]["verdict"] == "not evaluable"
+        for rule in ("as_specified", "established"):
+            assert gate[rule]["verdict"] == "not evaluable"
     assert (part["verdict"]["word"], part["claims"]["may"]) == ("not evaluable", [])
     assert f"{left} of 10 runs unfinished" in part["verdict"]["sentence"]
 
 
-# what is not shown, and what the headline then says; "low": where compliance pressure is low
-HEADLINES = [
-    ([], "both parts: +30.0 points (+20.0 to +40.0), also at low pressure."),
-    (["HP-HA"], "symmetry alone: "),
-    (["HP-LP"], "cue alone: "),
-    (
-        ["HP-LP", "HP-HA", "low"],
-        "neither alone: +30.0 points (+20.0 to +40.0), not at low pressure.",
-    ),
-]
-
-
-@pytest.mark.parametrize("lacking, sentence", HEADLINES)
-def test_a_headline_of_20_words_says_to_what_it_responds(lacking, sentence):
-    shown = {}
-    for name in ("HP-LA", "HP-LP", "HP-HA", "low"):
-        limits = {"low": 0.0 if name in lacking else 0.2, "high": 0.4}
-        shown[name] = {"value": 0.3, "bounds": limits} | limits
-    open_ = ["surface", "labels", "conditional", "adding_up"]
-    known = {"contrasts": shown, "by_H": {"low": {"HP-LA": shown["low"]}}}
-    words = headline({"verdict": {"open": open_}, "established": known})
-    assert words.startswith(f"Cue-responsive, {sentence}")
-    assert len(words.split()) <= 20
-
-
-def test_an_empty_cell_leaves_the_other_level_of_h(runs):
-    part = part_of(runs, lambda run: run.name != NEITHER)
+def test_an_empty_cell_leaves_the_other_level_of_h(analysed, folder):
+    part = analysed(*[run for run in folder.glob("*/") if run.name != NEITHER])
     assert part["as_specified"]["design"]["units"] == 3
     assert part["established"]["by_H"]["low"]["HP-LA"]["value"] is None
     assert part["as_specified"]["secondary"]["H"]["value"] is None
 
 
-def test_decisions_under_a_policy_that_was_refused_are_missing(tmp_path, monkeypatch):
-    def respond(request, rng):
-        if request.stage == "strategy":
-            return "", "content_filter"
-        return RESPONDENTS["sim-coin"](request, rng)
+REFUSING = """
+def refusing(request, rng):
+    _, asked, form = request.user.partition("Decision: [")
+    if not asked:
+        return "I'm sorry, but I can't help with that.", "stop"
+    return "Decision: " + form.partition("|")[0], "stop"
 
-    monkeypatch.setitem(RESPONDENTS, "sim-test", respond)
-    part = analyse(study_in(plan(tmp_path, "sim-test", agents=2)))
+RESPONDENTS = {"refusing": refusing}
+"""
+
+
+def test_decisions_under_a_policy_that_was_refused_are_missing(analysed, tmp_path):
+    (tmp_path / "mine.py").write_text(REFUSING)
+    name = f"{tmp_path / 'mine.py'}:refusing"
+    part = analysed(plan(tmp_path, name, agents=2))
     for cell in part["established"]["cells"].values():
         assert (cell["n"], cell["missing"]) == (0, 4)
     [tripped] = [wire for wire in part["tripwires"] if wire["tripped"]]
@@ -135,18 +100,16 @@ def test_decisions_under_a_policy_that_was_refused_are_missing(tmp_path, monkeyp
     assert part["verdict"]["word"] == "not evaluable"
 
 
-def test_baselines_and_ablation_stay_out_of_the_primary_data(tmp_path):
-    against = plan(tmp_path, "sim-coin", agents=2, baselines=["AlwaysC"])
-    part = analyse(study_in(against))
+def test_baselines_and_ablation_stay_out_of_the_primary_data(analysed, tmp_path):
+    part = analysed(plan(tmp_path, "sim-coin", agents=2, baselines=["AlwaysC"]))
     assert part["design"]["decisions"] == 8 * 2  # of 2 agents with each other, 8 cells
-    part = analyse(study_in(plan(tmp_path, name="ablated", tells="ablated", agents=2)))
+    part = analysed(plan(tmp_path, name="ablation", agents=2))
     assert "No main runs" in " ".join(part["limits"])
     verdicts = {gate["established"]["verdict"] for gate in part["gates"]}
     assert verdicts == {"not evaluable"}
 
 
 # --- the script and its files ------------------------------------------------------------------
-
 
 FILES = (
     "acausal-analysis.json",
@@ -157,9 +120,9 @@ FILES = (
 
 
 def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(
-    cli, shell, copy, tmp_path
+    cli, shell, folder, tmp_path
 ):
-    done = cli("analyze.py", copy)
+    done = cli("analyze.py", folder)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) <= 24 and max(map(len, lines)) <= 80
@@ -168,70 +131,39 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(
         assert any(line.startswith(gate) for line in lines)
     elsewhere = tmp_path / "again"
     flags = ("--out", elsewhere, "--json")
-    again = json.loads(shell("analyze.py", copy, *flags, env=SEEDED).stdout)
+    again = json.loads(shell("analyze.py", folder, *flags, env=SEEDED).stdout)
     assert (again["simulated"], again["written"]) == (True, "again")
     for name in FILES:
-        data = (copy / name).read_bytes()
+        data = (folder / name).read_bytes()
         assert (elsewhere / name).read_bytes() == data
         assert str(tmp_path).encode() not in data
         assert b"SIMULATED" in data or name.startswith("exports")
-    assert cli("analyze.py", "--verify", copy).returncode == 0
-
-
-def test_a_page_with_more_than_a_thousand_policies_says_what_it_leaves_out():
-    """A run of the committed example, six agents and eight rounds, as if it had 1,001 agents."""
-    run = study_in(EXAMPLE).runs[0]
-    study = Study([run._replace(config=run.config | {"agents": 1001})], True, [])
-    trials = reports.document(OUT, study).trials
-    assert len(trials.rows) == 6
-    assert trials.note.endswith("too many here: round 1 of the main runs only.")
-
-
-def test_the_committed_page_holds_what_its_analysis_does():
-    made = reports.files(OUT, study_in(EXAMPLE))
-    summary = (EXAMPLE / "acausal-summary.md").read_text("utf-8")
-    assert made["acausal-summary.md"] == summary
-    page = Page(made)
-    assert len(page.words.split()) <= 600
-    assert len(page.text.split()) <= 2500
-    known = OUT["established"]["contrasts"]["HP-LA"]
-    value, low, high = (100 * known[key] for key in ("value", "low", "high"))
-    shown = f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
-    assert page.table("contrast")[0][1] == shown
-    for row in page.table("contrast, as specified"):
-        assert len(row) == 5 and "(" not in row[1]  # p beside no interval
-
-
-def test_a_policy_is_a_row_with_twelve_of_the_decisions_that_rest_on_it(tmp_path):
-    run = study_in(plan(tmp_path, agents=14)).runs[0]
-    rows = reports.document(OUT, Study([run], True, [])).trials.rows
-    for row, policy in zip(rows, policies(run), strict=True):
-        rest = [d for d in decisions(run) if d.policy == policy["policy_id"]]
-        assert row.cells[:4] == ["main", run.words, "1", policy["agent"]]
-        assert row.cells[-1] == policy["policy_status"]
-        (title, text), (_, below) = row.texts
-        assert text.text == policy["policy"] and policy["policy_id"] in title
-        *shown, more = below.text.splitlines()
-        for line, decision in zip(shown, rest[:12], strict=True):
-            assert line.startswith(f"{decision.encounter}. with {decision.opponent}: ")
-            assert line.endswith(" ".join(decision.text.split()))
-        assert more == "… 1 more"
+    assert cli("analyze.py", "--verify", folder).returncode == 0
 
 
 # --- history off -------------------------------------------------------------------------------
 
+SIZE = {"agents": 3, "rounds": 6, "games_per_pair": 2}
 
-def off_plan(tmp_path):
-    size = {"agents": 3, "rounds": 6, "games_per_pair": 2}
-    place, name = tmp_path / "off", "history-off"
-    return plan(place, "sim-correlation", name, **size, history_mode="off")
+
+def cooperation(folder):
+    """{history mode: {(bulletin, H): [1 where an act is cooperative]}} of cvd's cell HA."""
+    found = {"standard": {}, "off": {}}
+    for path in folder.glob("cvd-S.high-C.absent-*/round_*_games.json"):
+        data = json.loads(path.read_bytes())
+        place = data["bulletin"], data["toggles"]["H"]
+        acts = found[data["history_mode"]].setdefault(place, [])
+        for game in data["games"]:
+            read = filter(None, game["decision"].values())
+            acts += [act == "COORDINATE" for act in read]
+    return found
 
 
 def test_runs_without_history_can_be_read_alone_and_all_their_encounters_are_first(
-    tmp_path,
+    analysed, tmp_path
 ):
     """Eight cells, six rounds, three pairs, two encounters, two sides: 288 decisions a round."""
-    out = analyse(study_in(off_plan(tmp_path)))
+    out = analysed(plan(tmp_path, name="history-off", **SIZE))
     cells = out["established"]["cells"].values()
     assert sum(cell["n"] + cell["missing"] for cell in cells) == 8 * 6 * 3 * 2 * 2
     assert out["limits"] == [] and out["design"]["decisions"] == 8 * 3 * 2 * 2
@@ -240,19 +172,14 @@ def test_runs_without_history_can_be_read_alone_and_all_their_encounters_are_fir
     assert out["history"] == {}
 
 
-def test_with_main_runs_each_cell_says_what_history_changes(tmp_path):
+def test_with_main_runs_each_cell_says_what_history_changes(analysed, tmp_path):
     """Shares by bulletin and level of H, on − off, averaged over both, by hand."""
-    main = plan(tmp_path / "on", name="cells", agents=3, rounds=6, games_per_pair=2)
-    both = study_in(main, off_plan(tmp_path))
-    out, acts = analyse(both), {}
-    for run in both.runs:
-        for row in decisions(run):
-            if (row.S, row.C) == ("high", "absent") and row.cooperates is not None:
-                here = acts.setdefault((row.bulletin, row.H), {})
-                mode = run.config["history_mode"]
-                here.setdefault(mode, []).append(row.cooperates)
-    apart = [fmean(here["standard"]) - fmean(here["off"]) for here in acts.values()]
-    assert list(out["history"]) == ["HP", "HA", "LP", "LA"]
+    on, off = plan(tmp_path, **SIZE), plan(tmp_path, name="history-off", **SIZE)
+    out = analysed(on, off)
+    with_history = cooperation(on)["standard"]
+    without = cooperation(off)["off"]
+    apart = [fmean(acts) - fmean(without[at]) for at, acts in with_history.items()]
+    assert set(out["history"]) == {"HP", "HA", "LP", "LA"}
     entry = out["history"]["HA"]
     assert (entry["value"], entry["units"]) == (pytest.approx(fmean(apart)), 6)
     assert out["design"]["decisions"] == 8 * 3 * 2

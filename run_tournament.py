@@ -210,8 +210,7 @@ def main(argv) -> cli.Done:
     for line in [*warnings, *asked_again(runs, domains)]:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
-        for listed in models.values():
-            Simulated(RESPONDENTS, 0).check(model["name"] for model in listed)
+        Simulated(RESPONDENTS, 0).check(instruments.names_of(runs[0]))
     if args.preregister:
         return preregister(args, runs)
     if args.dry_run:
@@ -225,13 +224,10 @@ def main(argv) -> cli.Done:
 
 def domains_of(args, settings) -> dict[str, Domain]:
     """{name: domain} of all runs."""
-    domains = {}
     source = Path(args.prompts or PROMPTS)
-    for run in plan_named(args.plan).runs:
-        name = run.get("domain", settings["domain"])
-        if name not in domains:
-            domains[name] = instruments.domain_of(name, source)
-    return domains
+    runs = plan_named(args.plan).runs
+    names = dict.fromkeys(run.get("domain", settings["domain"]) for run in runs)
+    return {name: instruments.domain_of(name, source) for name in names}
 
 
 def conducted(setup, runs, prompts):
@@ -620,8 +616,8 @@ def dry_run(setup, runs, domains) -> cli.Done:
 
 
 def note_deviations(args, runs) -> None:
-    """Say on stderr which files changed since the plan was preregistered; it may run nevertheless,
-    and its analysis says so too."""
+    """Note on stderr that files changed since the plan was preregistered. It runs nevertheless;
+    its analysis will be exploratory and list them."""
     for folder, _ in by_folder(runs) if args.plan else ():
         data = prereg.load(Path(args.out) / folder)
         changed = prereg.changed_files(data) if data else []
@@ -655,7 +651,8 @@ def say(summary, count, total) -> None:
 
 
 def report(args, runs, done, stops) -> cli.Done:
-    """What ended how. `stops` maps messages to exit codes, of which the gravest is returned."""
+    """How the runs ended, and what to do next. `stops` maps why something stopped to its exit
+    code; the gravest is the command's."""
     code = next((code for code in MEANING if code in stops.values()), COMPLETE)
     facts = {"plan": args.plan, "runs": []}
     folders: dict[Path, None] = {}

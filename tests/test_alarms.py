@@ -88,7 +88,7 @@ def test_a_registered_study_of_who_hardly_varies_passes_every_gate_and_says_what
     for gate in out["gates"]:
         assert gate["as_specified"]["verdict"] == "pass", gate
         assert gate["established"]["verdict"] == "pass", gate
-    assert len(out["gates"]) == 6
+    assert len(out["gates"]) >= 6
     states = [(wire["alert"], wire["tripped"]) for wire in out["tripwires"]]
     assert states == [(False, False)] * 7
     assert out["as_specified"]["met"] is True

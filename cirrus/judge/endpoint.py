@@ -244,9 +244,10 @@ def models(rows: Sequence[Decision]) -> dict[str, Any]:
 
 def _coincide(data: Sequence[Mapping], a: str, b: str) -> bool:
     """Whether two columns group the rows in the same way."""
-    first, second = [row[a] for row in data], [row[b] for row in data]
-    pairs = set(zip(first, second, strict=True))
-    return len(set(first)) == len(pairs) == len(set(second))
+    pairs = {(row[a], row[b]) for row in data}
+    firsts = {first for first, _ in pairs}
+    seconds = {second for _, second in pairs}
+    return len(firsts) == len(pairs) == len(seconds)
 
 
 def model_row(row: Decision) -> dict[str, Any]:

@@ -68,24 +68,18 @@ class Evidence(NamedTuple):
     tables: Mapping[str, Table]
 
 
-class Rule(NamedTuple):
-    """Whether the specification's rule is met (None where that can't be told), and
-    its figure."""
-
-    met: bool | None
-    figure: str
+Stated = Mapping[str, str]  # a verdict, and the figure it rests on
 
 
 class Judged(NamedTuple):
-    """How a gate came out.
+    """How a gate came out, as specified and as established.
 
     `plan` names the runs that would bring missing or further data. `times` is how many
     times as many decisions would decide the gate, None where no number would.
     """
 
-    rule: Rule
-    verdict: str
-    figure: str
+    as_specified: Stated
+    established: Stated
     plan: str | None = None
     times: float | None = None
     numbers: Mapping[str, Any] = {}
@@ -96,20 +90,27 @@ def gates(study: Evidence, unfinished: Sequence[str]) -> list[dict[str, Any]]:
     board = []
     for name, (title, asks, judge) in GATES.items():
         judged = _lacking("; ".join(unfinished)) if unfinished else judge(study)
-        entry = judged._asdict() | {"gate": name, "title": title, "asks": asks}
-        met, told = entry.pop("rule")
-        entry["as_specified"] = {"verdict": BY_RULE[met], "figure": told}
-        of_data = {"verdict": entry.pop("verdict"), "figure": entry.pop("figure")}
-        board.append(entry | {"established": of_data})
+        entry = {"gate": name, "title": title, "asks": asks}
+        board.append(entry | judged._asdict())
     return board
 
 
-def _lacking(why: str, plan: str | None = None, rule: Rule | None = None) -> Judged:
+def _stated(verdict: str, told: str) -> Stated:
+    return {"verdict": verdict, "figure": told}
+
+
+def _by_rule(met: bool | None, told: str) -> Stated:
+    """State whether the specification's rule is met, None where that can't be told."""
+    return _stated(BY_RULE[met], told)
+
+
+def _lacking(why: str, plan: str | None = None, rule: Stated | None = None) -> Judged:
     """Return "not evaluable", with the reason and the plan that would help."""
-    return Judged(rule or Rule(None, why), NOT_EVALUABLE, why, plan)
+    return Judged(rule or _by_rule(None, why), _stated(NOT_EVALUABLE, why), plan)
 
 
 def _exceeds(value: float, least: float = 0.0) -> bool:
+    """Whether a value is above `least` by more than rounding."""
     return value > least + SLACK
 
 
@@ -124,6 +125,7 @@ def _too_few(contrast: Contrast) -> str | None:
 
 
 def _scope(contrasts: Iterable[Contrast]) -> str:
+    """Return ", in these sentences" where the prompts hold few wordings, else ""."""
     few = any(contrast["wordings"] < MIN_UNITS for contrast in contrasts)
     return f", {IN_THESE}" if few else ""
 
@@ -162,7 +164,7 @@ def labels(study: Evidence) -> Judged:
     effects = dict(_pairs(table, "scheme", "effect", EFFECT_MARGIN))
     effects |= _pairs(table, "order", "effect", EFFECT_MARGIN)
     numbers = {"rates": rates, "largest": largest, "pairs": pairs, "effects": effects}
-    rule = Rule(largest <= MARGIN + SLACK, told)
+    rule = _by_rule(largest <= MARGIN + SLACK, told)
     return _within(rule, [*pairs.values(), *effects.values()], numbers)
 
 
@@ -202,13 +204,13 @@ def _pairs(
         yield f"{a}−{b}", inner | limits
 
 
-def _within(rule: Rule, pairs: Sequence[Contrast], numbers: Mapping) -> Judged:
+def _within(rule: Stated, pairs: Sequence[Contrast], numbers: Mapping) -> Judged:
     """Judge whether all differences lie inside their margins, by their intervals."""
     beyond, reaching = [], []
     for pair in pairs:
         lacks = _too_few(pair)
         if lacks:
-            return Judged(rule, NOT_EVALUABLE, lacks, "confirmatory", numbers=numbers)
+            return _lacking(lacks, "confirmatory", rule)._replace(numbers=numbers)
         if _outside(pair):
             beyond.append(pair)
         elif _reach(pair) >= 1:
@@ -217,20 +219,13 @@ def _within(rule: Rule, pairs: Sequence[Contrast], numbers: Mapping) -> Judged:
     told = f"{figure(worst)}; must lie inside ±{100 * worst['margin']:g}"
     told += _scope(pairs)
     if beyond:
-        return Judged(rule, FAIL, told, numbers=numbers)
+        return Judged(rule, _stated(FAIL, told), numbers=numbers)
     if not reaching:
-        return Judged(rule, PASS, told, numbers=numbers)
+        return Judged(rule, _stated(PASS, told), numbers=numbers)
     each: list[Any] = [_times_inside(pair) for pair in reaching]
     outside = list(filter(None, map(_times_outside, reaching)))
     times = min(outside, default=None) if None in each else max(each)
-    return Judged(
-        rule=rule,
-        verdict=UNDECIDED,
-        figure=told,
-        plan="confirmatory",
-        times=times,
-        numbers=numbers,
-    )
+    return Judged(rule, _stated(UNDECIDED, told), "confirmatory", times, numbers)
 
 
 def _outside(pair: Contrast) -> bool:
@@ -293,11 +288,11 @@ def size(study: Evidence) -> Judged:
     return _above(study, rule, {"main": "δ × 100: "}, "confirmatory", MIN_DELTA)
 
 
-def _rule(entry: Mapping[str, Any], words: str, least: float = 0.0) -> Rule:
+def _rule(entry: Mapping[str, Any], words: str, least: float = 0.0) -> Stated:
     """Apply the specification's rule to an estimate: it must be above `least`."""
     if entry["value"] is None:
-        return Rule(None, entry["why"])
-    return Rule(_exceeds(entry["value"], least), words)
+        return _by_rule(None, entry["why"])
+    return _by_rule(_exceeds(entry["value"], least), words)
 
 
 def cross_domain(study: Evidence) -> Judged:
@@ -370,12 +365,13 @@ def _again(
     values = [contrast["value"] for contrast in again]
     left = [_exceeds(value) and value >= share * main - SLACK for value in values]
     told = f"{'; '.join(map(points, values))} against {points(main)}"
-    return _above(study, Rule(_exceeds(main) and all(left), told), parts, plan)
+    rule = _by_rule(_exceeds(main) and all(left), told)
+    return _above(study, rule, parts, plan)
 
 
 def _above(
     study: Evidence,
-    rule: Rule,
+    rule: Stated,
     parts: Mapping[str, str],
     plan: str,
     least: float = 0.0,
@@ -401,19 +397,12 @@ def _above(
     told = f"{'; '.join(shown)}, {units}; must lie above {100 * least:g}"
     told += _scope(contrasts)
     if not all(_exceeds(contrast["value"], least) for contrast in contrasts):
-        return Judged(rule, FAIL, told, numbers=numbers)
+        return Judged(rule, _stated(FAIL, told), numbers=numbers)
     open_ = [contrast for contrast in contrasts if not certain(contrast, least)]
     if _exceeds(main["value"]) and not open_:
-        return Judged(rule, PASS, told, numbers=numbers)
+        return Judged(rule, _stated(PASS, told), numbers=numbers)
     times = _times_above(open_, least)
-    return Judged(
-        rule=rule,
-        verdict=UNDECIDED,
-        figure=told,
-        plan=plan,
-        times=times,
-        numbers=numbers,
-    )
+    return Judged(rule, _stated(UNDECIDED, told), plan, times, numbers)
 
 
 def _times_above(contrasts: Sequence[Contrast], least: float) -> float | None:

@@ -66,7 +66,7 @@ def tripwires(
         "overlap": overlap(texts),
         "attrition": attrition(rows),
         "policies": no_policies(written),
-        "served": several(runs),
+        "served": answered_by_several(runs),
     }
     board = []
     for name, wire in wires.items():
@@ -112,9 +112,11 @@ def unreadable(answers: Counts) -> Wire:
 
 def no_policies(written: Counts) -> Wire:
     """Check the share of policies that were refused or cut off in each cell."""
-    return _too_many(
-        written, lambda ended: sum(map(ended.__getitem__, NO_POLICY)), "no policies"
-    )
+
+    def bad(ended: Counter) -> int:
+        return sum(ended[status] for status in NO_POLICY)
+
+    return _too_many(written, bad, "no policies")
 
 
 def _too_many(counts: Counts, bad: Callable[[Counter], int], none: str) -> Wire:
@@ -289,7 +291,7 @@ def _jaccards(texts: Sequence[str]) -> Iterator[tuple[tuple[int, int], float]]:
             yield (a, b), value
 
 
-def several(runs: Sequence[Mapping[str, Any]]) -> Wire:
+def answered_by_several(runs: Sequence[Mapping[str, Any]]) -> Wire:
     """Check whether more than one model or provider answered under one model name."""
     served: dict[str, dict[str, set]] = {}
     for run in runs:

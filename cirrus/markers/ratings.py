@@ -551,10 +551,11 @@ def read_sheet(
 
 
 def _table(file: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file below its head, as {column: cell}."""
+    """Return the rows of a sheet below its head, as {column: cell}."""
     try:
         text = io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")
-        head, *rows = list(csv.reader(text, strict=True)) or [[]]
+        reader = csv.DictReader(text, restval="", strict=True)
+        rows, head = list(reader), list(reader.fieldnames or ())
     except OSError as error:
         raise UsageError(f"--import-ratings: {file}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
@@ -568,16 +569,14 @@ def _table(file: Path) -> list[dict[str, str]]:
                 f"{file} row 1: no column {name!r}; keep the columns of the "
                 "exported sheet, with commas between them"
             )
-    return [_cells(head, row) for row in rows]
+    return [_cells(row) for row in rows]
 
 
-def _cells(head: Sequence[str], row: Sequence[str]) -> dict[str, str]:
-    """Return {column: cell}, stripped of blanks, but for the text, to which they
+def _cells(row: Mapping[str, str]) -> dict[str, str]:
+    """Return a row's columns, stripped of blanks, but for the text, to which they
     belong."""
-    padded = [*row, *[""] * len(head)]
-    cells = dict(zip(head, padded, strict=False))
-    stripped = {name: cell.strip() for name, cell in cells.items()}
-    return stripped | {"text": cells["text"]}
+    stripped = {name: row[name].strip() for name in COLUMNS}
+    return stripped | {"text": row["text"]}
 
 
 def _is_text_of(item: RatedText, cell: str) -> bool:

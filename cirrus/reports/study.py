@@ -202,8 +202,8 @@ def _established(out: Mapping[str, Any]) -> str:
     passed."""
     passed = []
     for rule in RULES:
-        many = sum(gate[rule]["verdict"] == PASS for gate in out["gates"])
-        passed.append(many)
+        verdicts = [gate[rule]["verdict"] for gate in out["gates"]]
+        passed.append(verdicts.count(PASS))
     return (
         f"Established, all rounds: {out['verdict']['sentence']} Credibility gates passed: "
         f"{passed[0]} of {len(out['gates'])} as specified, {passed[1]} established."
@@ -354,6 +354,7 @@ def _gates(out: Mapping[str, Any]) -> doc.Table:
 
 
 def _ruled(entry: Mapping[str, Any]) -> doc.Line:
+    """Return a gate's verdict by one rule, with its figure."""
     return [_verdict(entry), doc.Small(entry["figure"])]
 
 
@@ -434,8 +435,8 @@ def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
 
 
 def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
-    """List (label, the primary contrast) in all, by level of compliance pressure,
-    and by part."""
+    """List (label, contrast): the primary contrast of all main runs, then at each level
+    of compliance pressure, then in each further part of the study."""
     contrast = out["established"]["contrasts"]["HP-LA"]
     main = part_of("main", out["design"]["domain"])
     rows = [(contrast["label"], contrast)]
@@ -523,6 +524,7 @@ def _course(out: Mapping[str, Any]) -> doc.Table:
 
 
 def _share(row: Mapping | None) -> str:
+    """Return the share of cooperation in a row of the course, such as "62% of 240"."""
     if row is None or row["mean"] is None:
         return NONE
     return f"{percent(row['mean'])} of {plain(row['n'], 0)}"
@@ -767,8 +769,8 @@ def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
 
 
 def _rest(out: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line each on tripwires, markers, and the command that brings data for
-    the gates."""
+    """Yield what a terminal shows below the report: how much was read on the first
+    line, the tripwires, the markers, and the command that brings missing data."""
     wires = out["tripwires"]
     alerts = [wire["tripwire"] for wire in wires if wire["alert"]] or ["quiet"]
     rings = [wire["tripwire"] for wire in wires if wire["tripped"]] or ["quiet"]

@@ -3,6 +3,7 @@ stays out of the primary data, and which files are written."""
 
 import json
 import shutil
+from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -139,6 +140,16 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(
         assert str(tmp_path).encode() not in data
         assert b"SIMULATED" in data or name.startswith("exports")
     assert cli("analyze.py", "--verify", folder).returncode == 0
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_text("{")])
+def test_a_run_is_not_analysed_with_a_file_that_is_gone_or_was_changed(
+    cli, folder, damage
+):
+    damage(folder / NEITHER / "round_2_games.json")
+    done = cli("analyze.py", folder)
+    assert done.returncode == 2
+    assert "round_2_games.json: not what the run's manifest.json" in done.stderr
 
 
 # --- history off -------------------------------------------------------------------------------

@@ -56,6 +56,7 @@ EXAMPLES = """  python3 adjudicate.py results/acausal/confirmatory-s42 --dry-run
 
 
 def arguments(argv):
+    """The flags of adjudicate.py."""
     flags = cli.parser(
         "Models rate policies of run_tournament.py blind, by the codebook.",
         EXAMPLES,
@@ -174,6 +175,7 @@ def label_trials(args, setup, design) -> cli.Done:
 
 
 def told_labels(path, ended) -> cli.Done:
+    """Say how the labelling ended, and how to use its two sheets."""
     after, folder = [], ended.folder.path
     sheets = folder / "labels-1.csv", folder / "labels-2.csv"
     if sheets[0].is_file():
@@ -183,6 +185,7 @@ def told_labels(path, ended) -> cli.Done:
 
 
 def report(args, ended) -> cli.Done:
+    """Say how each rater's calls ended, and how to use the ratings."""
     manifest, folder = ended.folder.manifest, ended.folder.path
     lines, written = [], []
     for name, counts in manifest["statuses"].items():

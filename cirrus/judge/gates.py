@@ -171,12 +171,12 @@ def labels(study: Evidence) -> Judged:
 def _pairs(
     table: Table, factor: str, what: str, margin: float
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (pair, contrast) for every two levels of a factor, compared inside
-    bulletins.
+    """Yield ("L1−L2", contrast) for every two levels of a factor, such as "scheme",
+    compared inside bulletins.
 
-    The contrast's own interval is at 90%; `least` and `most` are the limits at 5%
-    shared by three pairs. `what` is "cooperation", the mean over all cells, or
-    "effect".
+    `what` is compared: "cooperation", the mean over all cells that both levels have, or
+    "effect", the primary contrast. The contrast's own interval is at 90%; `least` and
+    `most` are the limits at 5% shared by three pairs.
     """
 
     def place(slot: Slot) -> tuple[str, str, str]:

@@ -52,9 +52,10 @@ COUNTED = ("outcomes", "statuses", "served", "upstreams", "cost", "tokens")
 
 
 class Collected:
-    """Collects all that the analysis needs, in one pass over the files.
+    """Collects all that the analysis needs, in one pass over the files of the runs.
 
-    A decision counts as missing where the agent's own policy was refused or cut off.
+    A decision counts as missing where the agent's own policy was refused or cut off,
+    since the agent then decided by no policy.
     """
 
     def __init__(self, study: Study) -> None:

@@ -265,6 +265,7 @@ def _mean_overlap(runs: Sequence[Pairs], level: float) -> Overlap:
     rest = list(_without_each(runs, math.fsum(values), len(values)))
     units = len(rest)
     if units > 2:
+        # The jackknife's pseudo-values, whose t interval gives the lower limit.
         pseudo = [units * average - (units - 1) * left for left in rest]
         t: Any = stats.t_interval(pseudo, level)
         low = average
@@ -345,7 +346,8 @@ def convergence(texts: Texts) -> list[dict[str, Any]]:
 def _similarities(cells: Cells) -> tuple[list[float], list[float]]:
     """Return the mean cosine within each cell that has pairs, and that between cells.
 
-    The second list has one number, or none where no two cells can be compared.
+    The second list has one number, or none where no two cells can be compared. The sum
+    over pairs between cells is that over all pairs less those within cells.
     """
     vectors = stats.char_tfidf(list(chain.from_iterable(cells.values())))
     within, inside, start = [], [], 0

@@ -377,6 +377,7 @@ def cells(
 
 
 def _rated_by_all(raters: Sequence[Rater], policy: Policy, family: str) -> bool:
+    """Whether every rater has a label of this policy's text."""
     item = item_id(policy.text)
     return all(_label(rater, item, family) is not None for rater in raters)
 
@@ -583,6 +584,7 @@ def _weak(markers: Mapping[str, Any]) -> Table:
 
 
 def _found(share: Mapping[str, Any]) -> str:
+    """Return recall or precision as text, such as "50% (38 to 62), 30/60"."""
     figure = rate(share["value"], share["low"], share["high"])
     return f"{figure}, {counted(share['k'], share['n'])}"
 

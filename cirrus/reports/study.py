@@ -275,6 +275,7 @@ def _coefficients(model: Mapping[str, Any]) -> doc.Table:
 
 
 def _by_name(rows: Iterable[Mapping]) -> dict[str, Mapping]:
+    """Return {term: its row in the table of coefficients}."""
     return {row["name"]: row for row in rows}
 
 

@@ -202,8 +202,8 @@ def test_cliffs_delta_is_of_all_pairs_and_its_clustered_interval_of_agents(out):
     entry = out["as_specified"]["delta"]
     assert entry["value"] == approx(value)
     assert entry["low"] < value < entry["high"]
-    each = agent_values(PRIMARY)
-    half = 2.570582 * stdev(map(float, each)) / math.sqrt(6)  # t(5)
+    each = list(map(float, agent_values(PRIMARY)))
+    half = 2.570582 * stdev(each) / math.sqrt(6)  # t(5)
     assert entry["clustered"]["low"] <= fmean(each) - half + 1e-6
     assert entry["clustered"]["units"] == 6
 

@@ -9,8 +9,8 @@ it to them, and `read_cues` knows it by the project's own sentences.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import (
@@ -196,11 +196,17 @@ def _place_in(text: str, domain: Domain) -> Place | None:
         return None
     variant = filled_in(own, setting)
     for bulletin in domain.bulletins:
-        pieces = re.split(r"\{\w+\}", bulletin.text)  # the same in all variants
-        if max(pieces, key=len).strip() in text:
+        if _constant_part(bulletin.text) in text:
             fields = fields_of(bulletin.situation, variant)
             return Place(domain, bulletin, fields, not own.holdout)
     return None
+
+
+@cache
+def _constant_part(template: str) -> str:
+    """The longest part of a bulletin's text without a placeholder: the same in all variants."""
+    parts = re.split(r"\{\w+\}", template)
+    return max(parts, key=len).strip()
 
 
 def _variant_in(text: str, domain: Domain, *marks: str) -> Variant | None:
@@ -250,23 +256,27 @@ def _levels(text: str, place: Place) -> dict[str, Any]:
     of its wording}, by the sentences that stand in the text."""
     found: dict[str, Any] = {}
     for words in WORDED:
-        for factor, level, wording, sentence in _sentences(place, words):
-            if sentence not in text:
+        for factor, levels in place.domain.toggles[words].items():
+            # A text has one level of a factor; what is found need not be looked for again.
+            said = None if factor in found else _said(text, levels, place.fields)
+            if said is None:
                 continue
-            found[factor] = level
+            found[factor], wording = said
             if factor in ("S", "entry"):  # compliance has one wording
                 found |= {"tells": words, "wording": wording}
     return found
 
 
-def _sentences(place: Place, words: str) -> Iterator[tuple[str, str, int, str]]:
-    """Return (factor, level, wording, sentence) of every sentence that a text of this
-    place may have."""
-    for factor, levels in place.domain.toggles[words].items():
-        for level, wordings in levels.items():
-            for number, wording in enumerate(wordings):
-                if wording:
-                    yield factor, level, number, wording.format_map(place.fields)
+def _said(
+    text: str, levels: Mapping[str, list[str]], fields: Mapping[str, str]
+) -> tuple[str, int] | None:
+    """(level, number of its wording) of the sentence that stands in the text, None where none of
+    these does."""
+    for level, wordings in levels.items():
+        for number, wording in enumerate(wordings):
+            if wording and wording.format_map(fields) in text:
+                return level, number
+    return None
 
 
 NUMBERS = dict.fromkeys((*OUTCOMES, "alike", "unlike"), "NUMBER")

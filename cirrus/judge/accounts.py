@@ -15,7 +15,7 @@ level; the absence of an effect excludes nothing. Every report takes what it say
 accounts from here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import stats
@@ -348,26 +348,31 @@ def _obstacle(part: Part) -> str | None:
     if unasked:
         of = count(len(cells), "cell")
         return f"no decision was asked for in {len(unasked)} of {of}"
-    lost = _too_many_missing(part, CUE)
+    lost = too_many_missing(part["cells"], RESTS_ON[CUE])
     if lost:
         return lost
-    bulletins = count(primary["units"], "bulletin")
     if primary["value"] is None:
+        bulletins = count(primary["units"], "bulletin")
         return f"{bulletins} to compare: {primary['why']}"
-    if primary["units"] < MIN_UNITS:
-        return f"{bulletins}, {MIN_UNITS} are needed: the result is about these stimuli"
-    return None
+    return too_few(primary["units"])
 
 
-def _too_many_missing(part: Part, higher: str) -> str | None:
-    """Name the first cell that this word needs and that lacks over 10% of its
-    decisions, else None."""
-    for cell in RESTS_ON[higher]:
-        entry = part["cells"][cell]
+def too_many_missing(cells: Mapping[str, Mapping], names: Iterable[str]) -> str | None:
+    """Name the first of these cells that lacks over 10% of its decisions, else None."""
+    for name in names:
+        entry = cells[name]
         if missing(entry) > MAX_MISSING:
             lost = f"{entry['missing']} of {_requested(entry)} decisions are missing"
-            return f"{lost}, over {percent(MAX_MISSING)}: {CELL_WORDS[cell]}"
+            return f"{lost}, over {percent(MAX_MISSING)}: {CELL_WORDS[name]}"
     return None
+
+
+def too_few(units: int) -> str | None:
+    """Say that a conclusion needs more bulletins than these, else None."""
+    if units >= MIN_UNITS:
+        return None
+    had = count(units, "bulletin")
+    return f"{had}, {MIN_UNITS} are needed: the result is about these stimuli"
 
 
 def _without_effect(part: Part) -> tuple[str, str]:
@@ -407,7 +412,7 @@ def _withheld(part: Part, higher: str) -> str:
             many = count(wordings, "wording")
         needed = f"a word above this one needs {ALL_WORDINGS}"
         return f"{many} of the sentences: {needed}"
-    return _too_many_missing(part, higher) or ""
+    return too_many_missing(part["cells"], RESTS_ON[higher]) or ""
 
 
 def earning(earned: str) -> bool:
@@ -452,48 +457,51 @@ def overall(
     what a reader calls them, "model" or "respondent".
     """
     found = {name: verdict(part, scope, unfinished) for name, part in parts.items()}
-    highest = max(found, key=lambda name: WORDS.index(found[name]["word"]))
-    out = found[highest]
     words = {name: each["word"] for name, each in found.items()}
+    highest = max(words, key=lambda name: WORDS.index(words[name]))
+    out = found[highest] | {"models": words}
     if len(parts) > 1 and not unfinished:
-        out |= {"sentence": _list_of_words(parts, words, out["why"], called)}
-    return out | {"models": words}
+        beside = _in_list(out, parts[highest])
+        out["sentence"] = list_of_words(words, WORDS, beside, called)
+    return out
 
 
-def _list_of_words(
-    parts: Mapping[str, Part], words: Mapping[str, str], why: str, called: str
+def _in_list(verdict: Mapping[str, Any], part: Part) -> str:
+    """Return what stands beside the first model of a list of words: its figure, or
+    why it has none."""
+    earned = verdict["word"]
+    if earned == NOT_EVALUABLE:
+        return verdict["why"]
+    figure = _beside(_found(earned, part))
+    if earned in (INFORMATION, CORRELATION):
+        return f"read − unread {figure}"
+    return figure
+
+
+def list_of_words(
+    earned: Mapping[str, str], ladder: Sequence[str], beside: str, called: str
 ) -> str:
-    """Say which models earned each word, with the figure of the first model named.
+    """Say which models earned each word, the highest first, with `beside` after the
+    first model.
 
     Such as "Cue-responsive: b (+30.0 points, +10.0 to +50.0), c. Not shown: a." Where
     there are many models their number stands in place of their names.
     """
     told: list[str] = []
-    for earned in reversed(WORDS):
-        names = [name for name in words if words[name] == earned]
+    for word in reversed(ladder):
+        names = [name for name in earned if earned[name] == word]
         if not names:
             continue
-        said = ", ".join(names) if len(parts) <= NAMED else count(len(names), called)
+        first, others = names[0], names[1:]
         if not told:
-            beside = why
-            if earned != NOT_EVALUABLE:
-                beside = _beside(_found(earned, parts[names[0]]))
-            if earned in (INFORMATION, CORRELATION):
-                beside = f"read − unread {beside}"
-            said = f"{names[0]} ({beside})"
-            said += _others(names[1:], len(parts) <= NAMED, called)
-        told.append(f"{earned.capitalize()}: {said}.")
+            first += f" ({beside})"
+        said = ", ".join([first, *others])
+        if len(earned) > NAMED and told:
+            said = count(len(names), called)
+        elif len(earned) > NAMED and others:
+            said = f"{first} and {count(len(others), f'more {called}')}"
+        told.append(f"{word.capitalize()}: {said}.")
     return " ".join(told)
-
-
-def _others(names: Sequence[str], named: bool, called: str) -> str:
-    """Return the other models that earned the same word: their names, or how many
-    they are."""
-    if not names:
-        return ""
-    if named:
-        return f", {', '.join(names)}"
-    return f" and {count(len(names), f'more {called}')}"
 
 
 SAME_NOTICE = "cooperation is higher where the counterpart decided on the same notice"

@@ -13,18 +13,20 @@ evidence speaks for the late entry in PD18 and M2, and for the early one in M18 
 A liking for a number, a line or a class moves both games in the same direction.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from cirrus.ask.mirror import CELLS, GAMES
 from cirrus.judge.accounts import (
     IN_THESE,
-    MAX_MISSING,
     NOT_EVALUABLE,
     NOT_SHOWN,
     UNITS,
     extent,
     smaller,
+    too_few,
+    too_many_missing,
 )
 from cirrus.judge.contrasts import (
     ALPHA,
@@ -37,7 +39,6 @@ from cirrus.judge.contrasts import (
     table_of,
     tally,
 )
-from show.figures import count, percent
 
 RECORD, EVIDENCE, WEIGHING = (
     "record-sensitive",
@@ -146,13 +147,6 @@ def contrasts(rows: Rows, level: float, against: bool = False) -> Found:
     return found
 
 
-def split(titles: Iterable[str]) -> Iterator[str]:
-    """Yield the names of both games' contrasts in each of these splits."""
-    for title in titles:
-        for name in PAIR:
-            yield f"{name}, {title}"
-
-
 def label_of(name: str) -> str:
     """Return a contrast's name in a reader's words."""
     base, comma, title = name.partition(", ")
@@ -162,33 +156,29 @@ def label_of(name: str) -> str:
 # --- the verdict word --------------------------------------------------------------------------
 
 
-def obstacle(cells: Mapping, found: Found) -> str:
-    """Return why these data can't be judged, "" where they can."""
-    for cell in GAMES:
-        missing = cells[cell]["missing"]
-        asked = missing + cells[cell]["n"]
-        if missing > MAX_MISSING * asked:
-            return f"{missing} of {asked} decisions in a cell are missing, over {percent(MAX_MISSING)}"
+def obstacle(cells: Mapping, found: Found) -> str | None:
+    """Return why these data can't be judged, None where they can."""
     units = min(found[name]["units"] for name in PAIR)
-    if units < MIN_UNITS:
-        had = count(units, "bulletin")
-        return f"{had}, {MIN_UNITS} are needed: the result is about these stimuli"
-    return ""
+    return too_many_missing(cells, GAMES) or too_few(units)
 
 
 def word_of(found: Found, against: Found) -> tuple[str, str]:
     """Return (verdict word, why no higher one).
 
-    The word is the one below the first that lacks a condition. Each condition must hold
-    as observed, and with missing decisions counted against it.
+    The word must be earned as observed, and with missing decisions counted against it.
     """
-    observed, worst = conditions(found), conditions(against)
-    for (word, why, holds), (_, _, holds_still) in zip(observed, worst, strict=True):
-        if holds and holds_still:
-            continue
-        if holds:
-            why += ", with what is missing counted against it"
-        return WORDS[WORDS.index(word) - 1], why
+    word, why = earned(found)
+    worst, lacking = earned(against)
+    if WORDS.index(worst) < WORDS.index(word):
+        return worst, f"{lacking}, with what is missing counted against it"
+    return word, why
+
+
+def earned(found: Found) -> tuple[str, str]:
+    """Return the word below the first that lacks a condition, and what it lacks."""
+    for word, why, holds in conditions(found):
+        if not holds:
+            return WORDS[WORDS.index(word) - 1], why
     return WEIGHING, "every condition holds"
 
 
@@ -197,17 +187,21 @@ def conditions(found: Found) -> Iterator[tuple[str, str, bool]]:
     lowest word first."""
     usual, exchanged = found[USUAL], found[EXCHANGED]
     yield RECORD, "Neither is above 0", above(usual) or above(exchanged)
-    for name in (*PAIR, *split(HALVES)):
+    for name in PAIR:
         yield EVIDENCE, f"{label_of(name)}: not above 0", above(found[name])
+    for title, name in product(HALVES, PAIR):
+        half = f"{name}, {title}"
+        yield EVIDENCE, f"{label_of(half)}: not above 0", above(found[half])
     for unit in UNITS:
         # A model that passes one game in some bulletins and the other in others fails here.
         holds, _ = smaller(usual, exchanged, unit)
         why = f"the smaller of both, {unit} by {unit}: not above 0"
         yield EVIDENCE, why, holds
-    for name in split(ORDERS):
-        value = found[name]["value"]
+    for title, name in product(ORDERS, PAIR):
+        part = f"{name}, {title}"
+        value = found[part]["value"]
         holds = value is not None and value > 0
-        yield EVIDENCE, f"{label_of(name)}: not positive", holds
+        yield EVIDENCE, f"{label_of(part)}: not positive", holds
     yield WEIGHING, f"{label_of(NEAR)}: not above 0", above(found[NEAR])
 
 

@@ -28,6 +28,7 @@ from cirrus.judge.accounts import (
     accounts,
     earning,
     extent,
+    list_of_words,
     missing,
     overall,
     unsaid,
@@ -182,25 +183,11 @@ def _of_mirror(out: Mapping) -> dict[str, Any]:
     found = {"open": [], "why": "", "scope": _scope(out), "models": earned}
     found |= parts[best]["verdict"]
     if len(parts) > 1:
-        found["sentence"] = _listed(earned, parts[best]["contrasts"])
+        change = points(parts[best]["contrasts"][mirror.USUAL]["value"])
+        beside = f"18 − 2 of 20 alike {change}"
+        listed = list_of_words(earned, mirror.WORDS, beside, called(out))
+        found["sentence"] = listed
     return found
-
-
-def _listed(earned: Mapping[str, str], best: Mapping) -> str:
-    """Say which models earned each word, the highest first, with a figure for the first
-    of them.
-
-    `best` are the contrasts of that first model.
-    """
-    change = points(best[mirror.USUAL]["value"])
-    figure, said = f" (18 − 2 of 20 alike {change})", []
-    for word in reversed(mirror.WORDS):
-        models = [model for model in earned if earned[model] == word]
-        if models:
-            models[0] += figure
-            said.append(f"{word.capitalize()}: {', '.join(models)}.")
-            figure = ""
-    return " ".join(said)
 
 
 def called(out: Mapping) -> str:

@@ -305,9 +305,3 @@ def test_an_account_is_shown_for_models_with_a_word_and_open_for_all_that_can_be
     said = " ".join(out["claims"]["may_not"])
     assert "desirability, timing, control. Open for b, c." in said
     assert "or nothing that matters. Open for c." in said and "Open for a" not in said
-
-
-@pytest.mark.parametrize("many, named", [(2, "a, b"), (3, "all 3")])
-def test_up_to_two_models_are_named_and_all_of_more_are_counted(many, named):
-    rows = [answered(model=model) for model in "abc"[:many]]
-    assert study(*rows)["claims"]["may"][0].endswith(f" Shown for {named}.")

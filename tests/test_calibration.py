@@ -3,7 +3,6 @@
 import json
 import sys
 from collections import Counter
-from functools import cache
 from pathlib import Path
 from statistics import NormalDist, fmean
 
@@ -46,19 +45,6 @@ def test_every_account_is_tried_by_respondents_and_so_are_all_three_studies():
     assert designs.keys() == {"mechanism", "mirror", "2x2"} and designs["mirror"] >= 18
 
 
-@cache
-def shares(name, studies, design="mechanism", blocks=12):
-    """{cell: share of late acts} in as many studies of one deal."""
-    deal, cells = calibrate.dealt(design, blocks, 5), {}
-    respond = respondent(name)
-    for seed in range(studies):
-        rng = SeededRandom(seed, "respondent", name)
-        rows = calibrate.answered(deal, respond, rng)
-        for row in rows:
-            cells.setdefault(row["cell"], []).append(row["cooperates"] or 0)
-    return {cell: fmean(acts) for cell, acts in cells.items()}
-
-
 # -1 + 0.8 S + 0.8 C - 1 unread + 0.5 known + 2.5 lever
 SUMS = {"HP": 0.6, "LA": -1, "UP": -0.4, "KP": 1.1, "KL": -0.5, "QL": -1}
 SUMS |= {"MN": 1.5, "ME": 0.5}
@@ -67,25 +53,14 @@ SUMS |= {"MN": 1.5, "ME": 0.5}
 def test_a_sum_answers_as_its_weights_say():
     # a threshold under normal noise: P(weights + noise > 0); of bulletin, cell, four sentences
     sd = (0.8**2 + 0.4**2 + 4 * 0.25**2) ** 0.5
-    for cell, share in shares("sum-threshold", 20).items():
+    deal, respond = calibrate.dealt("mechanism", 12, 5), respondent("sum-threshold")
+    acts = {}
+    for seed in range(20):
+        for row in calibrate.answered(deal, respond, SeededRandom(seed, "x")):
+            acts.setdefault(row["cell"], []).append(row["cooperates"])
+    for cell, late in acts.items():
         expected = NormalDist().cdf(SUMS[cell] / sd)
-        assert share == pytest.approx(expected, abs=0.06), cell
-
-
-def test_a_reasoner_is_moved_by_likeness_where_the_same_notice_was_read_and_nowhere_else():
-    cell = shares("reasoner-3-97", 10)
-    assert cell["HP"] > 0.94
-    low = {name for name, share in cell.items() if share < 0.06}
-    assert low == {"LA", "UP", "KP", "KL", "QL"}
-    assert cell["MN"] == pytest.approx(0.5, abs=0.08) == cell["ME"]
-
-
-@pytest.mark.parametrize("name, share", [("loses-30", 0.15), ("reasoner-40-95", 0)])
-def test_so_many_answers_of_a_respondent_cannot_be_read(name, share):
-    deal = calibrate.dealt("mechanism", 12, 5)
-    rows = calibrate.answered(deal, respondent(name), SeededRandom(3, "x"))
-    lost = fmean(row["status"] != "ok" for row in rows)
-    assert lost == pytest.approx(share, abs=0.03)
+        assert fmean(late) == pytest.approx(expected, abs=0.06), cell
 
 
 # --- command, file and page ----------------------------------------------------------------------
@@ -100,12 +75,13 @@ def test_the_file_says_of_each_respondent_what_was_declared_and_what_was_said(sm
         assert (entry["account"], entry["what"]) == (member.account, member.what)
         assert entry["replications"] == 2 == sum(entry["words"].values())
         assert entry["excluded"].keys() == {account.name for account in ACCOUNTS}
-    assert out["replications"] == 12
-    assert len(out["prompts_sha256"]) == 64 == len(out["code_sha256"])
-    words = out["populations"]["mirror-sharp"]["words"]
-    assert words["evidence-weighing"] == 2
-    words = out["populations"]["reasoner-3-97"]["words"]
-    assert words["correlation-sensitive"] == 2
+    for name, best in (
+        ("mirror-sharp", "evidence-weighing"),
+        ("reasoner-3-97", "correlation-sensitive"),
+    ):
+        assert out["populations"][name]["words"][best] == 2
+    likes = out["populations"]["mirror-number"]["words"]
+    assert likes["evidence-sensitive"] + likes["evidence-weighing"] == 0
 
 
 def test_it_is_the_same_on_any_number_of_processes(small, tmp_path):
@@ -165,9 +141,7 @@ TOP, MIDDLE, FIRST = (
 LIMITS = [
     ("obedience", "surface", "mechanism", None, 36, 0, "met"),
     ("obedience", "surface", "mechanism", None, 37, 0, "open"),
-    ("obedience", "surface", "mechanism", None, 63, 0, "open"),
     ("obedience", "surface", "mechanism", None, 64, 0, "missed"),
-    ("obedience", "surface", "mechanism", TOP, 19, 1, "met"),
     ("obedience", "surface", "mechanism", TOP, 42, 1, "missed"),
     ("mirror-number", "surface", "mirror", "evidence-weighing", 42, 0, "missed"),
     ("mirror-number", "surface", "mirror", "record-sensitive", 900, 0, "met"),
@@ -175,7 +149,6 @@ LIMITS = [
     ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 964, 0, "met"),
     ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 962, 0, "open"),
     ("reasoner-40-95", "reasoner", "mechanism", FIRST, 930, 0, "missed"),
-    ("reasoner-40-95", "reasoner", "mechanism", MIDDLE, 964, 1, "met"),
 ]
 
 
@@ -193,13 +166,6 @@ def test_a_limit_is_met_or_missed_where_the_whole_interval_says_so(
         "excluded": {account: hits},
     }
     assert limits(name, entry)[at]["state"] == state
-
-
-@pytest.mark.parametrize("account", ["open", "reasoner"])
-def test_nothing_is_held_of_what_no_study_excludes(account):
-    words = dict.fromkeys(calibrate.LADDERS["mechanism"], 0)
-    entry = {"account": account, "design": "mechanism", "words": words}
-    assert limits("moot", entry) == []
 
 
 # --- a user's own respondents --------------------------------------------------------------------
@@ -227,8 +193,6 @@ def test_a_respondent_of_ones_own_is_asked_and_counted(tmp_path):
     "text, why",
     [
         ("RESPONDENTS = {'mine': print}; ACCOUNTS = ['surface']", "give ACCOUNTS"),
-        ("RESPONDENTS = {}", "give RESPONDENTS"),
-        ("import nothing_of_that_name", "ModuleNotFound"),
         ("RESPONDENTS = {'mine': print}; ACCOUNTS = {'mine': 'magic'}", "'magic'"),
         ("RESPONDENTS = {'mine': lambda request, rng: 1 / 0}", "mine: ZeroDivision"),
         ("RESPONDENTS = {'mine': lambda request, rng: 3}", r"give.*\(text, .stop.\)"),
@@ -255,10 +219,8 @@ def test_the_example_of_rivals_is_asked_as_it_says(tmp_path):
 
 
 def test_power_is_that_of_the_methods():
-    # METHODS: 3 → 97 at 3 blocks and 5% missing 76 / 76 / 64%; 40 → 80 at 12 blocks 100 / 95 / 15%.
-    strong = power(0.03, 0.97, 20, 3, samples=12)
+    # METHODS: 3 → 97 at 3 blocks and 5% missing 76 / 76 / 64%; 40 → 95 at 3 blocks 100 / 86 / 5%.
+    strong = power(0.03, 0.97, 20, 3, missing=0.05, samples=12)
+    weak = power(0.40, 0.95, 20, 3, samples=12)
     assert [*strong] == [FIRST, MIDDLE, TOP]
-    assert strong[FIRST] == 1 and strong[MIDDLE] > 0.5
-    lossy = power(0.40, 0.95, 20, 3, missing=0.05, samples=12)
-    assert lossy[TOP] <= lossy[MIDDLE] <= lossy[FIRST]
-    assert lossy[TOP] < strong[TOP]
+    assert weak[FIRST] == 1 and weak[TOP] < 0.3 < strong[TOP]

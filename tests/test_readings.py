@@ -128,26 +128,6 @@ def test_the_share_on_the_first_line_and_its_contrast_stand_everywhere(pilot):
         assert said in " ".join(text.split())
 
 
-def test_where_all_is_read_on_the_first_line_the_contrast_is_the_study_s(pilot):
-    done, folder = pilot([CLEAN])
-    out = analysis(folder)
-    shown = out["2x2"]["by_model"]["double/a"]["contrasts"]["HP-LA"]
-    assert out["first_line"]["contrasts"] == {"double/a": shown}
-    [line] = [line for line in done.stdout.splitlines() if "First line" in line]
-    assert line.startswith(said_of(48, 48)) and len(line) <= 80
-    assert "missing" not in done.stdout and out["losses"] == {}
-
-
-def test_of_several_models_each_has_its_contrast(pilot):
-    flags = ("--design", "twin", "--runs", 1, "--models", "double/a,double/b")
-    done, folder = pilot([CLEAN, CHATTY], *flags)
-    contrasts = analysis(folder)["first_line"]["contrasts"]
-    assert [*contrasts] == ["double/a", "double/b"]
-    for model, contrast in contrasts.items():
-        assert contrast["label"] == "own copy − another model"
-        assert f"; {model} {points(contrast)}" in " ".join(done.stdout.split())
-
-
 def test_a_tournament_says_it_of_its_first_encounters(live, double, tmp_path):
     double.script(says=[CLEAN, CHATTY])
     done = live(double, *SMALL, "--toggle", "H=low")
@@ -215,18 +195,6 @@ def test_what_was_not_answered_is_asked_again_and_has_no_contrast(pilot, monkeyp
     first = analysis(folder)["first_line"]
     assert first["contrasts"] == {}
     assert f"{said_of(first['read'], 48)[:-2]}." in done.stdout
-
-
-def test_only_the_model_that_lost_over_a_tenth_is_named(cli, tmp_path):
-    models = "sim-coin,sim-truncating"
-    done = cli("run_pilot.py", "--runs", 40, "--out", "o", "--models", models)
-    assert said_first(done).startswith("sim-truncating: ")
-    folder = run_in(tmp_path / "o")
-    cut = [row for row in rows_of(folder) if row["status"] == "truncated"]
-    assert {row["model"] for row in cut} == {"sim-truncating"}
-    [sentence] = analysis(folder)["losses"].values()
-    assert f"; truncated: {len(cut)} (" in sentence and " of 160 " in sentence
-    assert f"begins “{cut[0]['text']}”" in sentence
 
 
 def test_a_tournament_s_losses_are_said_first_too(live, double, tmp_path):

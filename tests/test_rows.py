@@ -110,14 +110,6 @@ def test_runs_of_a_plan_that_are_not_here_are_named(tmp_path):
             r.read_study(runs)
 
 
-def test_ratings_alone_are_no_study():
-    games, ratings = Path("a"), Path("b")
-    kinds = {games: {"artifact": "tournament"}, ratings: {"artifact": "adjudication"}}
-    assert list(r.without_ratings(kinds)) == [games]
-    with pytest.raises(UsageError, match="b: ratings only"):
-        r.without_ratings({ratings: kinds[ratings]})
-
-
 PLACES = [
     (["p/a"], None, "p/a", "p/a"),
     (["p/a"], "o", "o", "p/a"),

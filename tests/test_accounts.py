@@ -149,7 +149,6 @@ LABELS = [
 ]
 MISSING = [
     ({"LA": lost(90, 10)}, ""),
-    ({"HP": lost(89, 11)}, "missing"),
     ({"LA": lost(89, 11)}, "missing"),
     ({"HP": lost(0, 0)}, "missing"),
     ({"UP": lost(1, 99)}, ""),
@@ -175,22 +174,17 @@ NO_LABELS = {"combinations": {"0": {"HP-LA": 0, "HP-UP": 0}}}
 WORDS = [
     ({}, "correlation-sensitive", []),
     ({"HP-KP": TOUCHING}, "information-sensitive", ["conditional"]),
-    ({"HP-MN": TOUCHING}, "information-sensitive", ["adding_up"]),
     ({"HP-UP": TOUCHING}, "cue-responsive", ["surface"]),
-    (NO_LABELS, "cue-responsive", ["labels"]),
     (NO_LABELS | {"HP-KP": TOUCHING}, "cue-responsive", ["labels", "conditional"]),
     ({"HP-LA": TOUCHING}, "not shown", []),
     ({"HP-LA": contrast(-0.3, -0.5, -0.1)}, "not shown", []),
     ({"cells": {"LA": lost(89, 11)}}, "not evaluable", []),
-    ({"cells": {"LA": lost(90, 10)}}, "correlation-sensitive", []),
 ]
 WHYS = [
-    ({"HP-LA": contrast(units=6)}, "correlation-sensitive", ""),
     ({"HP-LA": contrast(units=5)}, "not evaluable", "5 bulletins, 6 are needed"),
     ({"HP-LA": contrast(wordings=11)}, "cue-responsive", "11 wordings"),
     ({"HP-LA": contrast(wordings=5)}, "cue-responsive", "few wordings"),
     ({"HP-LA": contrast(**EMPTY)}, "not evaluable", "no bulletin"),
-    ({"cells": {"HP": lost(89, 11)}}, "not evaluable", "11 of 100"),
     ({"cells": {"ME": lost(0, 0)}}, "not evaluable", "asked for in 1 of 8 cells"),
 ]
 
@@ -223,21 +217,15 @@ def test_there_is_no_room_above_85_and_below_15_percent_where_nothing_is_establi
     hp, la, unclear
 ):
     cells = {"HP": lost(100, 0) | {"mean": hp}, "LA": lost(100, 0) | {"mean": la}}
-
-    def word(primary):
-        return verdict(part(cells=cells, **{"HP-LA": primary}), "")["word"]
-
-    assert word(contrast(0.05, -0.1, 0.2)) == unclear
-    assert word(contrast()) == "correlation-sensitive"
-    assert word(contrast(0.05, 0.01, 0.1)) == "not shown"
-    assert word(contrast(-0.05, -0.1, -0.01)) == "not shown"
+    primary = contrast(0.05, -0.1, 0.2)
+    assert verdict(part(cells=cells, **{"HP-LA": primary}), "")["word"] == unclear
+    assert verdict(part(cells=cells), "")["word"] == "correlation-sensitive"
 
 
 def test_several_models_have_a_word_each_and_the_sentence_lists_them():
     models = {"a": part(**{"HP-LA": TOUCHING}), "b": part()}
     models["c"] = part(**{"HP-UP": TOUCHING})
     out = overall(models, "20 bulletins")
-    assert out["models"]["a"] == "not shown" and out["models"]["c"] == "cue-responsive"
     assert (out["word"], out["open"]) == ("correlation-sensitive", [])
     assert out["sentence"] == (
         "Correlation-sensitive: b (read − unread +30.0 points, +10.0 to +50.0). Cue-responsive: c. "
@@ -293,15 +281,9 @@ def test_an_account_is_shown_for_models_with_a_word_and_open_for_all_that_can_be
     for model, shares in readers.items():
         rows[model] = answered(shares=shares, model=model, bulletins=20, blocks=12)
     rows["d"] = without(rows["d"], "HP", cooperates=None, status="refused")
-    out = study(*rows.values())
-    assert list(out["verdict"]["models"].values()) == [
-        "correlation-sensitive",
-        "cue-responsive",
-        "not shown",
-        "not evaluable",
-    ]
-    shown = [line.rpartition(". ")[2] for line in out["claims"]["may"]]
+    claims = study(*rows.values())["claims"]
+    shown = [line.rpartition(". ")[2] for line in claims["may"]]
     assert shown[0] == "Shown for a, b." and "Shown for a." in shown
-    said = " ".join(out["claims"]["may_not"])
+    said = " ".join(claims["may_not"])
     assert "desirability, timing, control. Open for b, c." in said
     assert "or nothing that matters. Open for c." in said and "Open for a" not in said

@@ -6,9 +6,10 @@ Each reader is a table {cell: chance of the cooperative act}; a study is 20 bull
 import json
 import random
 import re
+from itertools import product
 
 import pytest
-from answers import CELLS, ORDERS, answered, study
+from answers import CELLS, answered, study
 
 from cirrus.reports import pilot
 from common.artifacts import canonical_json
@@ -53,15 +54,6 @@ def part(out, model="m"):
     return out[out["design"]["design"]]["by_model"][model]
 
 
-def by_state(part, excluded):
-    """The accounts that are excluded, or those that are open."""
-    names = set()
-    for name, account in part["accounts"].items():
-        if account["excluded"] is excluded:
-            names.add(name)
-    return names
-
-
 def word(out):
     return out["verdict"]["word"]
 
@@ -71,7 +63,8 @@ def rank(out):
 
 
 def left_open(out, model="m"):
-    return by_state(part(out, model), False)
+    accounts = part(out, model)["accounts"].items()
+    return {name for name, account in accounts if not account["excluded"]}
 
 
 # --- words ---------------------------------------------------------------------------------------
@@ -120,10 +113,12 @@ def test_words_never_rise_with_the_share_that_is_missing(reader):
 
 @pytest.mark.parametrize("design", ["2x2", "lever"])
 def test_other_designs_reach_cue_responsive_and_have_no_cells_for_more(design):
+    """Also with 2.5% missing, which took the word from an effect of 94 points once."""
     shares = dict.fromkeys(CELLS[design], 0.03) | {"HP": 0.97}
-    out = judged(shares, design)
-    assert word(out) == "cue-responsive"
-    assert left_open(out) == {"surface", "conditional", "adding_up"}
+    for blocks, lost in product((6, 12), (0, 0.025)):
+        out = judged(shares, design, lost, blocks=blocks)
+        assert word(out) == "cue-responsive"
+        assert left_open(out) >= {"surface", "conditional", "adding_up"}
 
 
 # --- what a study holds --------------------------------------------------------------------------
@@ -156,14 +151,14 @@ def test_names_that_others_read():
     assert {"may", "may_not"} <= {*out["claims"]}
 
 
-@pytest.mark.parametrize("reader", [SHARP, OBEDIENT, CONDITIONAL, ADDER, FLAT])
+@pytest.mark.parametrize("reader", [SHARP, OBEDIENT, FLAT])
 def test_no_account_is_in_two_lists(reader):
     out = judged(reader)
     may, may_not = " ".join(out["claims"]["may"]), " ".join(out["claims"]["may_not"])
-    excluded, earns = by_state(part(out), True), rank(out) > 1
-    assert may.count("Shown for") == (len(excluded) if earns else 0)
-    assert may_not.count("Open for") == len(ACCOUNTS) - len(excluded)
-    assert {*out["verdict"]["open"]} == (left_open(out) if earns else set())
+    open_, earns = left_open(out), rank(out) > 1
+    assert may.count("Shown for") == (len(ACCOUNTS) - len(open_)) * earns
+    assert may_not.count("Open for") == len(open_)
+    assert {*out["verdict"]["open"]} == (open_ if earns else set())
 
 
 # --- sentences -----------------------------------------------------------------------------------
@@ -210,35 +205,28 @@ def test_what_stays_open_and_who_is_denied_the_highest_word_is_on_the_page():
 
 @pytest.mark.parametrize("way, bad", [(0, True), (0.5, False), (1, True)])
 def test_a_lever_that_was_badly_placed_is_named(way, bad):
-    share = 0.2 + 0.7 * way
+    late = {"HP": 9, "MN": 2 + 7 * way, "ME": 2 + 7 * way}
 
     def reader(cell, b, k):
-        late = {"HP": 0.9, "MN": share, "ME": share}.get(cell, 0.2)
-        return float((b + k) % 10 < round(10 * late))
+        return float((b + k) % 10 < round(late.get(cell, 2)))
 
     out = judged(reader, bulletins=20, blocks=10)
     named = f"badly placed, at {100 * way:.0f}% of the way"
     assert (named in " ".join(out["claims"]["may_not"])) is bad
-    assert (rank(out) < WORDS.index("correlation-sensitive")) or not bad
+    assert not bad or word(out) != "correlation-sensitive"
 
 
 # --- several models ------------------------------------------------------------------------------
 
 
-def several(design, provider, **readers):
-    rows = []
-    for seed, (model, shares) in enumerate(readers.items()):
-        rows += answered(design, shares, model=model, seed=seed, **SIZE)
-    return study(rows, design=design, provider=provider)
-
-
 @pytest.mark.parametrize("design", ["2x2", "mechanism"])
 def test_models_are_never_pooled_in_a_headline_and_each_has_its_word(design):
-    strong = FLAT | {"HP": 0.9, "UP": 0.9, "KP": 0.9}
-    out = several(design, "http://x", a=FLAT, b=strong, c=strong)
+    rows = []
+    for model, shares in (("a", FLAT), ("b", OBEDIENT), ("c", OBEDIENT)):
+        rows += answered(design, shares, model=model, seed=ord(model), **SIZE)
+    out = study(rows, design=design, provider="http://x")
     words = {"a": "not shown", "b": "cue-responsive", "c": "cue-responsive"}
     assert out["verdict"]["models"] == words
-    assert word(out) == "cue-responsive"
     value = part(out, "b")["contrasts"]["HP-LA"]["value"]
     sentence = out["verdict"]["sentence"]
     assert sentence.startswith(f"Cue-responsive: b (+{100 * value:.1f} points")
@@ -257,10 +245,9 @@ def test_a_half_open_interval_of_the_lever_is_printed_as_one():
     assert f"more than {meets['low']:.1f}" in terminal(pilot.document(out, {}))
 
 
-def test_the_last_lines_of_a_pilot_say_what_its_size_can_decide():
-    small = study(answered("2x2", {"HP": 0.9}, 10, 1), design="2x2")
-    report = terminal(pilot.document(json.loads(canonical_json(small)), {}))
-    assert "10 runs, four models" in report and "of pilots (SIMULATED)" in report
+@pytest.mark.parametrize("blocks, size", [(1, "10 runs"), (4, "40 runs")])
+def test_the_last_lines_of_a_pilot_say_what_its_size_can_decide(blocks, size):
+    out = study(answered("2x2", {"HP": 0.9}, 10, blocks), design="2x2")
+    report = terminal(pilot.document(json.loads(canonical_json(out)), {}))
+    assert f"{size}, four models" in report and "of pilots (SIMULATED)" in report
     assert max(map(len, report.splitlines())) <= 80
-    big = study(answered("2x2", {"HP": 0.9}, 10, 4), design="2x2")
-    assert "40 runs" in terminal(pilot.document(big, {}))

@@ -120,34 +120,27 @@ def test_a_criterion_whose_interval_does_not_support_it_is_not_established():
     told = [met for _, met, _ in page.table("criterion")[: len(ways)]]
     assert told == ["met", "met", unsupported, "not met", "unknown"]
     assert "coin was served by 2 models (m-0, m-1)" in page.text
-    assert "2 providers" not in page.text
 
 
 def test_a_row_is_a_prompt_with_what_each_model_answered_of_a_large_study_the_first_runs():
     _, rows, prompts = study("mechanism", ["coin", "mirror"], bulletins=20, blocks=9)
     table = pilot.trials(rows, prompts)
     assert len(table.rows) == 3 * 20 * 8 and "Up to run 3 of 9." in table.note
-    decisions = {}
-    for row in rows:
-        place = row["model"], row["bulletin"], row["run"], row["cell"]
-        decisions[place] = row["decision"]
     assert table.head == ("cell", "coin", "mirror", "bulletin", "run")
-    first = table.rows[0]
-    cell, coin, mirror, bulletin, run = first.cells
+    cell, coin, mirror, bulletin, run = table.rows[0].cells
     assert (cell, run) == ("symmetry + cue", "1")
-    assert coin.words == decisions["coin", bulletin, 1, "HP"]
-    assert mirror.words == decisions["mirror", bulletin, 1, "HP"]
-    assert [text.text for _, text in first.texts] == ["x", "x", "Be brief.", "Decide."]
-    assert [title.split()[0] for title, _ in first.texts[:2]] == ["coin", "mirror"]
+    decided = [row for row in rows if row["id"].endswith(f"{bulletin}/0/HP")]
+    assert [coin.words, mirror.words] == [row["decision"] for row in decided]
+    texts = [text.text for _, text in table.rows[0].texts]
+    assert texts == ["x", "x", "Be brief.", "Decide."]
 
 
-@pytest.mark.parametrize(("length", "more"), [(20_000, False), (20_001, True)])
-def test_a_long_answer_is_cut_and_says_so(length, more):
+def test_a_long_answer_is_cut_and_says_so():
     _, rows, _ = study("2x2", ["coin"])
-    [shown] = pilot.trials([rows[0] | {"text": "y" * length}], {}).rows
+    [shown] = pilot.trials([rows[0] | {"text": "y" * 20_001}], {}).rows
     [(title, answer)] = shown.texts
     assert answer.text == "y" * 20_000
-    assert ("; 1 more characters in trials.jsonl.gz" in title) is more
+    assert "; 1 more characters in trials.jsonl.gz" in title
 
 
 def test_several_studies_are_on_a_page_each_with_its_answer_and_figure():

@@ -70,8 +70,7 @@ def test_a_dry_run_asks_and_writes_nothing(cli, double, tmp_path):
     assert facts["dry_run"] and not facts["simulated"] and facts["calls"] == 160
     priced = "https://openrouter.ai/api/v1: 160 calls, projected cost $"
     assert cli(PILOT, "--dry-run", key=KEY).stdout.startswith(priced)
-    assert double.ledger()["requests"] == []
-    assert list(tmp_path.iterdir()) == []
+    assert double.ledger()["requests"] == [] == list(tmp_path.iterdir())
 
 
 def test_a_dry_run_of_a_mechanism_study_says_how_long_it_takes(cli):

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from itertools import product
-from statistics import fmean
 
 import pytest
 from domains import LABEL_WORD, TELLTALE, study
@@ -50,17 +49,15 @@ def test_a_row_stands_under_its_request_and_says_what_was_listed_and_what_is_rig
     domain, name
 ):
     for row in answers(domain, name):
-        kind, cues = row["probe"], read_notice(row["user"])
-        *place, cell, asked = row["id"].removesuffix(f"/{row['given']}").split("/")
+        cues = read_notice(row["user"])
+        *place, cell, kind = row["id"].removesuffix(f"/{row['given']}").split("/")
         assert (place[1:3], cell) == ([name, row["bulletin"]], row["cell"])
-        assert asked == kind and cues.bulletin == row["bulletin"]
-        raised = row["cell"] in ("MN", "ME")
-        assert cues.lever == (3 if raised else 0)
+        assert (kind, cues.bulletin) == (row["probe"], row["bulletin"])
+        assert cues.lever == (3 if cell in ("MN", "ME") else 0)
         costs = dict(zip("TRPS", cues.outcomes, strict=True))
         assert row["order"] == sorted(costs, key=costs.get)
         lines = row["user"].split("\n\n")[-3].splitlines()[1:]
-        numbers = [line.partition(". ")[0] for line in lines]
-        assert numbers == [str(at + 1) for at in range(len(row["shown"]))]
+        assert len(lines) == len(row["shown"])
 
 
 @asked
@@ -86,17 +83,13 @@ FORMS = [
     ("payoffs", "2 > 1 > 4 > 4", None),
     ("peer", "\nOrder: 4 > 3 > 2 > 1", list("RSPT")),
     ("entry", "Answer: 3", "c"),
-    ("entry", "Answer: 4", None),
     ("beliefs", "Number: 70", 70),
     ("beliefs", "70 of 100", 70),
     ("beliefs", "Number: 70%", 70),
-    ("beliefs", "Number: 0", 0),
-    ("beliefs", "100", 100),
     ("beliefs", "Number: 101", None),
     ("beliefs", "60-80", None),
     ("purpose", "Answer: 2.", "b"),
     ("purpose", "a test, I think", None),
-    ("purpose", "", None),
 ]
 
 

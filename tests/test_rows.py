@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -85,9 +84,7 @@ def test_runs_of_two_studies_are_refused_by_what_differs(
         r.read_study([run(tmp_path / "a"), other])
 
 
-VARIED = [LA, {"domain": "hospital"}, {"tells": "ablated"}, {"variants": "holdout"}]
-VARIED += [{"history_mode": "off"}, {"turn": 1}, {"plan_seed": 2}, {"rounds": 1}]
-VARIED += [{"games_per_pair": 2}]
+VARIED = [LA, {"domain": "hospital"}, {"tells": "ablated"}, {"games_per_pair": 2}]
 
 
 @pytest.mark.parametrize("config", VARIED)
@@ -99,15 +96,12 @@ def test_runs_of_a_study_may_differ_in_what_it_varies(tmp_path, config):
 def test_runs_of_a_plan_that_are_not_here_are_named(tmp_path):
     runs = [run(tmp_path / "a", seed=0), run(tmp_path / "b", seed=1)]
     plan, told = tmp_path / "plan.json", {"artifact": "plan", "plan": "p"}
-    plan.write_text(json.dumps(told | {"runs": ["a", "b"]}))
-    assert r.read_study(runs).limits == []
     plan.write_text(json.dumps(told | {"runs": ["a", "b", "c", "d"]}))
     [limit] = r.read_study(runs).limits
     assert limit.startswith("2 of 4 runs of ") and limit.endswith("analysis: c, d.")
-    for broken in ("{", "[]", "3", '{"runs": 3}'):
-        plan.write_text(broken)
-        with pytest.raises(UsageError, match=r"plan\.json: "):
-            r.read_study(runs)
+    plan.write_text('{"runs": 3}')
+    with pytest.raises(UsageError, match=r"plan\.json: "):
+        r.read_study(runs)
 
 
 PLACES = [

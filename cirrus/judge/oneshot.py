@@ -76,12 +76,11 @@ def analyse(
     the warm-up found, and which models were left out of the study because the warm-up
     could not read them.
     """
-    config, table = study["config"], table_of(rows)
-    name, models = config.get("design", "2x2"), config["models"]
+    table, models = table_of(rows), study["config"]["models"]
     level = 1 - ALPHA / len(models)
     out = described(rows, study, table, level)
     out |= {"asked": asked, "dealt_again": redealt}
-    whole = out["outcomes"]["answered"] == len(rows)
+    name, whole = out["design"]["design"], out["outcomes"]["answered"] == len(rows)
     if name == "mirror" and not unfinished(out):
         out[name] = mirror.judged(rows, models)
         out["verdict"] = _of_mirror(out)
@@ -357,12 +356,7 @@ def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
     They treat decisions as independent trials, but for the sign-flip p, which is over
     bulletins.
     """
-    sides: dict[str, list[int]] = {"HP": [], "LA": []}
-    for slot, (k, n, _) in table.items():
-        if slot.cell in sides:
-            late = int(k)
-            sides[slot.cell] += [1] * late + [0] * (n - late)
-    both, neither = sides.values()
+    both, neither = outcomes_of(table, "HP"), outcomes_of(table, "LA")
     primary, p = out["2x2"]["pooled"]["contrasts"].get("HP-LA"), None
     if primary:
         p = stats.sign_flip_test(list(primary["by_bulletin"].values())).p
@@ -372,6 +366,12 @@ def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
         "welch": stats.welch_t_test(both, neither)._asdict(),
         "sign_flip_p": p,
     }
+
+
+def outcomes_of(table: Table, cell: str) -> list[int]:
+    """Return the decisions in a cell as ones and zeros, in any order."""
+    k, n, _ = total(where(table, cell=cell).values())
+    return [1] * int(k) + [0] * (n - int(k))
 
 
 def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:

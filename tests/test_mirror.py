@@ -175,7 +175,7 @@ def test_models_share_the_level_and_each_has_its_word_and_its_rows_on_the_page()
     )
     assert out["verdict"]["sentence"] == told
     page = pilot.files(out, [], {}, {})["report.html"]
-    assert "lines as usual, 18 of 20 alike: evidence says late" in page
+    assert "18 of 20 alike, lines exchanged" in page
     assert "18 − 2 of 20 alike, lines as usual, low half" in page
     assert "illusion of control" in page
 

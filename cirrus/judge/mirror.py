@@ -30,7 +30,6 @@ from cirrus.judge.accounts import (
 )
 from cirrus.judge.contrasts import (
     ALPHA,
-    CONTRASTS,
     MIN_UNITS,
     above,
     below,
@@ -59,9 +58,6 @@ ORDERS = {
     "contractors named first": ("named_first", "contractor"),
 }
 SPLITS = HALVES | ORDERS
-KEPT = ("value", "low", "high", "level", "units", "wordings", "limit_by", "why")
-SHARE = ("k", "n", "missing", "mean", "se", "low", "high")
-
 OPEN = (
     "illusion of control, arithmetic, test recognition, kindness to the like, reading off the "
     "lines, a good outlook"
@@ -113,25 +109,16 @@ def judged(rows: Rows, models: Sequence[str]) -> dict[str, Any]:
 
 def part(rows: Rows, level: float) -> dict[str, Any]:
     """Return cells, contrasts and verdict of one model."""
-    counts, cells = tally(table_of(rows)), {}
-    for cell in CELLS:
-        entry = cell_entry(counts, cell)
-        cells[cell] = {field: entry[field] for field in SHARE}
+    counts = tally(table_of(rows))
+    cells = {cell: cell_entry(counts, cell) for cell in CELLS}
     found = against = contrasts(rows, level)
     word, why = NOT_EVALUABLE, obstacle(cells, found)
     if not why:
         if any(cell["missing"] for cell in cells.values()):
             against = contrasts(rows, level, against=True)
         word, why = word_of(found, against)
-    kept = {}
-    for name, contrast in found.items():
-        kept[name] = {field: contrast[field] for field in KEPT}
-    return {
-        "verdict": {"word": word, "sentence": sentence(word, why, found)},
-        "cells": cells,
-        "contrasts": kept,
-        "always_open": list(ALWAYS_OPEN),
-    }
+    verdict = {"word": word, "sentence": sentence(word, why, found)}
+    return {"verdict": verdict, "cells": cells, "contrasts": found}
 
 
 def contrasts(rows: Rows, level: float, against: bool = False) -> Found:
@@ -143,14 +130,9 @@ def contrasts(rows: Rows, level: float, against: bool = False) -> Found:
     for title, (field, value) in SPLITS.items():
         some = table_of(row for row in rows if row[field] == value)
         for name, contrast in effects(tally(some), PAIR, level, against).items():
+            contrast["label"] += f", {title}"
             found[f"{name}, {title}"] = contrast
     return found
-
-
-def label_of(name: str) -> str:
-    """Return a contrast's name in a reader's words."""
-    base, comma, title = name.partition(", ")
-    return CONTRASTS[base].label + comma + title
 
 
 # --- the verdict word --------------------------------------------------------------------------
@@ -186,23 +168,22 @@ def conditions(found: Found) -> Iterator[tuple[str, str, bool]]:
     """Yield (word, what is lacking otherwise, whether it holds) for each condition,
     lowest word first."""
     usual, exchanged = found[USUAL], found[EXCHANGED]
+    halves = [found[f"{name}, {title}"] for title, name in product(HALVES, PAIR)]
+    orders = [found[f"{name}, {title}"] for title, name in product(ORDERS, PAIR)]
     yield RECORD, "Neither is above 0", above(usual) or above(exchanged)
-    for name in PAIR:
-        yield EVIDENCE, f"{label_of(name)}: not above 0", above(found[name])
-    for title, name in product(HALVES, PAIR):
-        half = f"{name}, {title}"
-        yield EVIDENCE, f"{label_of(half)}: not above 0", above(found[half])
+    for contrast in (usual, exchanged, *halves):
+        yield EVIDENCE, f"{contrast['label']}: not above 0", above(contrast)
     for unit in UNITS:
         # A model that passes one game in some bulletins and the other in others fails here.
         holds, _ = smaller(usual, exchanged, unit)
         why = f"the smaller of both, {unit} by {unit}: not above 0"
         yield EVIDENCE, why, holds
-    for title, name in product(ORDERS, PAIR):
-        part = f"{name}, {title}"
-        value = found[part]["value"]
+    for contrast in orders:
+        value = contrast["value"]
         holds = value is not None and value > 0
-        yield EVIDENCE, f"{label_of(part)}: not positive", holds
-    yield WEIGHING, f"{label_of(NEAR)}: not above 0", above(found[NEAR])
+        yield EVIDENCE, f"{contrast['label']}: not positive", holds
+    near = found[NEAR]
+    yield WEIGHING, f"{near['label']}: not above 0", above(near)
 
 
 # --- the sentence ------------------------------------------------------------------------------

@@ -21,7 +21,6 @@ from cirrus.judge.contrasts import CONTRASTS
 from cirrus.judge.extras import half_open
 from cirrus.judge.mirror import CONTRASTED
 from cirrus.judge.oneshot import called
-from cirrus.reports import mirror
 from common import VERSION
 from show import document as doc
 from show.figures import (
@@ -85,6 +84,10 @@ METHODS = (
     "An account is excluded only by an effect that it cannot produce, established at that level, "
     "also in the worst case of its own contrasts. Absence of an effect excludes nothing; differences "
     "between labels can only withhold an exclusion and count as observed.",
+)
+OF_HALVES = (
+    "Beside an early entry of the other's a late one costs 8 to 10 times what it costs beside a late "
+    "one in the high half of the bulletins, 1/8 to 1/10 in the low half."
 )
 
 
@@ -278,6 +281,16 @@ UP = "share cooperating"
 # {line of a figure: the cells at its two ends}
 CROSSED = {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA")}
 BY_READING = {"notice read": ("MN", "HP"), "notice unread": ("ME", "UP")}
+BY_GAME = {
+    "lines as usual": ("PD2", "PD18"),
+    "the other's entries exchanged": ("M2", "M18"),
+}
+RATES = ("2 of 20 alike", "18 of 20 alike")
+RECORD = "earlier cases of the class that applies"
+BY_EVIDENCE = (
+    "Who takes its own entry as evidence of the other's goes up as usual and down where the other's "
+    "entries are exchanged; who likes the number goes up, or down, in both. 95% intervals."
+)
 BOTH = "symmetry + cue"
 NO_SUM = "Lines cross for no sum of symmetry, cue, reading and payoff."
 PARALLEL = "Parallel lines: no interaction on this scale."
@@ -372,7 +385,10 @@ def _cells(out: Mapping) -> doc.Plot:
 
 
 def _games(out: Mapping) -> doc.Plot:
-    return mirror.figure(_models(out))
+    """Draw a mirror study's four games by the share of earlier pairs that acted alike."""
+    title, axes = "Late entries by record and game", (RECORD, "share late")
+    figure = Lines(title, RATES, _panels(out, BY_GAME), axes)
+    return doc.Plot(figure, BY_EVIDENCE)
 
 
 FIGURES = {
@@ -434,11 +450,12 @@ def _verdict_row(part: Mapping) -> list[doc.Line]:
 
 
 POINTS = (("verdict", "points (interval)", "bulletins"), _effect)
+GAMES = ("as usual", "exchanged", "enough − too few")
 COPIES = ("own copy", "person", "copy − unread", "copy − other")
 VERDICTS = {
     "2x2": POINTS,
     "mechanism": POINTS,
-    "mirror": (("verdict", *mirror.COLUMNS), _verdict_row),
+    "mirror": (("verdict", *GAMES), _verdict_row),
     "lever": (("verdict", "worth, × the temptation"), _worth),
     "twin": (COPIES, _copies),
 }
@@ -554,20 +571,19 @@ def _details(out: Mapping) -> Iterator[doc.Fold]:
     data, methods."""
     if finished(out):
         yield doc.Fold("Cells", [_all_cells(out)])
-    if out["design"]["design"] == "mirror":
-        yield from mirror.details(_models(out))
-    else:
-        for name, part in _parts(out).items():
-            if part["contrasts"]:
-                yield doc.Fold(name, list(_detail(name, part)))
+    for name, part in _parts(out).items():
+        if part["contrasts"]:
+            yield doc.Fold(name, list(_detail(name, part)))
     if any("probes" in part for part in _models(out).values()):
         yield doc.Fold("Probes", [_probes(out)])
     quality = doc.Bullets(list(_quality(out)))
     yield doc.Fold("Data", [_statuses(out), quality])
     design = out["design"]
     tells, pressure = design["tells"], design["compliance"]
-    setting = f"Tells: {tells}; compliance pressure: {pressure}."
-    yield doc.Fold("Methods", [doc.Bullets([*METHODS, setting])])
+    told = [*METHODS, f"Tells: {tells}; compliance pressure: {pressure}."]
+    if design["design"] == "mirror":
+        told.append(OF_HALVES)
+    yield doc.Fold("Methods", [doc.Bullets(told)])
 
 
 def _differences(out: Mapping) -> Iterator[doc.Table]:
@@ -581,8 +597,10 @@ def _detail(name: str, part: Mapping) -> Iterator[doc.Table]:
     """Yield a model's table of contrasts, and the reasons for its accounts."""
     rows = []
     for key in CONTRASTS:
-        if key in part["contrasts"]:
-            rows.append(_contrast(part["contrasts"][key]))
+        for held, contrast in part["contrasts"].items():
+            base, _, _ = held.partition(", ")  # after the comma: which part of the data
+            if base == key:
+                rows.append(_contrast(contrast))
     head, title = ["contrast", "points", "worst case", "limits by"], "Contrasts"
     named = f"contrasts {name}"
     yield doc.Table(head, rows, (1, 2), f"{title}, {name}", named)

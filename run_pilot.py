@@ -15,6 +15,19 @@ cells, which are conditions:
                 the same numbers with the other's exchanged     other's?
     twin        undisguised: the same model, another, a person  does it cooperate with anybody?
 
+A block is one model on one bulletin. It is asked once in every cell, in an order drawn by the
+seed, and nothing differs between its questions but what the cells are. A question is, in this order:
+
+    system prompt
+    bulletin        with its sentences on symmetry, coupling cue and compliance, and its four outcomes
+    record          of the other's earlier entries, where the cell has one
+    status          of the other's entry: due, or made with the notice read, unread, or known
+    options         what each label means, and the form of the answer
+
+Compared are shares of the late entry, cell minus cell, averaged over bulletins and wordings. The
+cells stand in `DESIGNS` (cirrus/ask/oneshot.py), the words in prompts/, the loop in `pilot`
+(cirrus/instruments.py), the comparisons in `CONTRASTS` (cirrus/judge/contrasts.py).
+
 Without a key, simulated respondents answer and nothing needs to be installed:
 
     python3 run_pilot.py
@@ -171,16 +184,14 @@ def main(argv: Sequence[str]) -> cli.Done:
     origin = setup.origin(folder, study, domain.texts | more)
     if args.preregister and not args.dry_run:
         return preregister(origin, args.design)
-    registered = folder / prereg.FILE
-    if registered.is_file():
-        marked = {"prereg_sha256": sha256(read_bytes(registered))}
-        origin = origin._replace(identity={**origin.identity, **marked})
-    asked = instruments.pilot(origin)
+    origin = registered(origin)
 
     def told() -> tuple[dict[str, Any], list[str]]:
         return preview(study, domain, folder, setup.limits["decision"])
 
-    return c.study_main(setup, c.Plan(name, origin, asked, RESPONDENTS, told), report)
+    asked = instruments.pilot(origin)
+    plan = c.Plan(name, origin, asked, RESPONDENTS, told)
+    return c.study_main(setup, plan, report)
 
 
 def run_id(setup: c.Setup, name: str, study: Mapping[str, Any]) -> str:
@@ -203,6 +214,15 @@ def preregister(origin: Origin, design: str) -> cli.Done:
     facts = {"preregistered": [{"file": file, "runs": 1, "sha256": digest}]}
     lines = [f"{file}: sha256 {digest}", prereg.POST]
     return cli.Done(COMPLETE, facts, "\n".join(lines))
+
+
+def registered(origin: Origin) -> Origin:
+    """The origin, with the hash of the registration in its folder where there is one."""
+    file = origin.folder / prereg.FILE
+    if not file.is_file():
+        return origin
+    marked = {"prereg_sha256": sha256(read_bytes(file))}
+    return origin._replace(identity={**origin.identity, **marked})
 
 
 def check_flags(args: Namespace) -> None:
@@ -294,23 +314,29 @@ def preview(
         f"models: {', '.join(models)}",
         f"would write {folder}",
     ]
-    facts = {"run_id": folder.name, "runs": runs, "cells": cells}
-    if name != "mechanism":
-        return facts, lines
-    minutes = len(models) * bulletins * runs * cells * CALL_S / at_once / 60
-    shares = {}
+    facts: dict[str, Any] = {"run_id": folder.name, "runs": runs, "cells": cells}
+    if name == "mechanism":
+        minutes = len(models) * bulletins * runs * cells * CALL_S / at_once / 60
+        earned = powers(bulletins, runs, len(models))
+        facts |= {"minutes": minutes, "power": earned}
+        lines += [
+            f"decisions (without probes) take about {minutes:.0f} minutes "
+            f"of live calls, {at_once} at once, {CALL_S} s each",
+            "share of studies that say each word, or a higher one, of a model:",
+        ]
+        for effect, words in earned.items():
+            said = ", ".join(f"{word} {share:.0%}" for word, share in words.items())
+            lines.append(f"  {effect}: {said}")
+    return facts, lines
+
+
+def powers(bulletins: int, runs: int, models: int) -> dict[str, dict[str, float]]:
+    """{effect: {word: share of studies that say this word of a model, or a higher one}}."""
+    earned = {}
     for (low, high), missing in product(EFFECTS, MISSING):
         effect = f"{low:.0%} → {high:.0%}, {missing:.0%} missing"
-        shares[effect] = power(low, high, bulletins, runs, len(models), missing)
-    lines += [
-        f"decisions (without probes) take about {minutes:.0f} minutes "
-        f"of live calls, {at_once} at once, {CALL_S} s each",
-        "share of studies that say each word, or a higher one, of a model:",
-    ]
-    for effect, words in shares.items():
-        said = ", ".join(f"{word} {share:.0%}" for word, share in words.items())
-        lines.append(f"  {effect}: {said}")
-    return facts | {"minutes": minutes, "power": shares}, lines
+        earned[effect] = power(low, high, bulletins, runs, models, missing)
+    return earned
 
 
 def report(ended: Ended) -> cli.Done:

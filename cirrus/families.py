@@ -231,23 +231,18 @@ def evidence(seen: PromptSeen) -> float:
 
 
 def diagonal(seen: PromptSeen) -> float:
-    """Return 1 or −1 by the likelier pair of outcomes alone: is the better of the two
-    late?
+    """Return 1 where the own late act leads to the better of two outcomes, else −1.
 
-    Where most pairs were alike it compares both late with both early, else the two that
-    differ.
+    Where most pairs were alike the two are both late and both early, else the two in
+    which the acts differ.
     """
     better = payoff(seen) if alike(seen) > 0.5 else -apart(seen)
     return math.copysign(1, better)
 
 
 def price(seen: PromptSeen) -> float:
-    """Return what the late act costs if the share of pairs alike were the share of late
-    entries.
-
-    It is a share of the range of outcomes. Taking the one share for the other is this
-    reader's error.
-    """
+    """Return what the late act costs, as a share of the range of outcomes, for a reader
+    that takes the share of pairs alike for the share of late entries."""
     T, R, P, S = seen.cues.outcomes
     late = alike(seen)
     cost = late * (R - T) + (1 - late) * (S - P)

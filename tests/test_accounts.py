@@ -222,19 +222,16 @@ def test_there_is_no_room_above_85_and_below_15_percent_where_nothing_is_establi
     assert verdict(part(cells=cells), "")["word"] == "correlation-sensitive"
 
 
-def test_several_models_have_a_word_each_and_the_sentence_lists_them():
-    models = {"a": part(**{"HP-LA": TOUCHING}), "b": part()}
-    models["c"] = part(**{"HP-UP": TOUCHING})
-    out = overall(models, "20 bulletins")
-    assert (out["word"], out["open"]) == ("correlation-sensitive", [])
-    assert out["sentence"] == (
-        "Correlation-sensitive: b (read − unread +30.0 points, +10.0 to +50.0). Cue-responsive: c. "
-        "Not shown: a."
-    )
+def test_of_many_models_one_is_named_and_the_others_are_counted():
     few = {name: part(cells={"HP": lost(89, 11)}) for name in "abcde"}
     assert overall(few, "", called="respondent")["sentence"] == (
         "Not evaluable: a (11 of 100 decisions are missing, over 10%: symmetry + cue) and "
         "4 more respondents."
+    )
+    best = overall({"f": part()} | few, "")["sentence"]
+    assert best == (
+        "Correlation-sensitive: f (read − unread +30.0 points, +10.0 to +50.0). "
+        "Not evaluable: 5 models."
     )
 
 

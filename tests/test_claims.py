@@ -227,7 +227,9 @@ def test_models_are_never_pooled_in_a_headline_and_each_has_its_word(design):
     out = study(rows, design=design, provider="http://x")
     words = {"a": "not shown", "b": "cue-responsive", "c": "cue-responsive"}
     assert out["verdict"]["models"] == words
-    value = part(out, "b")["contrasts"]["HP-LA"]["value"]
+    primary = part(out, "b")["contrasts"]["HP-LA"]
+    value = primary["value"]
+    assert primary["level"] == pytest.approx(1 - 0.05 / 3)
     sentence = out["verdict"]["sentence"]
     assert sentence.startswith(f"Cue-responsive: b (+{100 * value:.1f} points")
     assert sentence.endswith("), c. Not shown: a.")

@@ -81,15 +81,6 @@ def test_cells_and_contrasts_are_those_of_brute_force(name):
             assert contrast["bounds"]["low"] < contrast["value"]
 
 
-def test_a_model_is_judged_by_its_answers_at_a_level_that_all_models_share():
-    rows = [list(answered(model=model, seed=ord(model))) for model in "abc"]
-    alone, among = part(study(rows[1]), "b"), part(study(*rows), "b")
-    assert alone["cells"] == among["cells"]
-    narrow, wide = alone["contrasts"]["HP-UP"], among["contrasts"]["HP-UP"]
-    assert (narrow["level"], wide["level"]) == (0.95, pytest.approx(1 - 0.05 / 3))
-    assert wide["low"] < narrow["low"] < narrow["value"] == wide["value"]
-
-
 def under(rows, *levels):
     """The rows of a label scheme, of an order, or of both."""
     return [row for row in rows if {row["label_scheme"], row["order"]} >= {*levels}]

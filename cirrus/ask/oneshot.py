@@ -289,8 +289,8 @@ def balanced(
     """{(bulletin, block): (wording, scheme, order)}, so that bulletins, wordings, schemes and
     orders are balanced over one another.
 
-    For numbers of blocks without a fixed layout, a block gets the scheme and order that its
-    bulletin, its wording and each other have met least.
+    Where `runs` has no fixed layout, each block gets the scheme and order that its bulletin and
+    its wording have had least often so far, and that stood together least often.
     """
     out: dict[tuple[int, int], tuple[int, str, str]] = {}
     met: Counter[tuple] = Counter()

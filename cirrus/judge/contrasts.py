@@ -220,8 +220,8 @@ def weights_of(
     """Return {(cell, H): weight} of a contrast, spread over the levels of H that have
     all of its cells.
 
-    It is empty where no level of H has them all, or where the contrast itself names a
-    level that does not. `cells` are the (cell, H) that occur in the data.
+    It is empty if no level of H has all cells, or if `over_h` names a level that lacks
+    one. `cells` are the (cell, H) that occur in the data.
     """
     usable = []
     for h in LEVELS_OF_H:

@@ -76,8 +76,8 @@ def meets(part: Mapping[str, Any], counts: Tally) -> dict[str, Any]:
 
 
 def _against_the_lever(at: float, counts: Tally) -> dict[Any, float]:
-    """Return the weights of the contrast HP − the share at the strength `at`,
-    between two levels."""
+    """Return the weights of a contrast: HP less the share at the strength `at`, which
+    lies on the line between the shares of the two nearest levels."""
     right = bisect_left(STEPS, at, 1)
     start, end = STEPS[right - 1], STEPS[right]
     share = (at - start) / (end - start)

@@ -503,10 +503,10 @@ def _size(out: Mapping) -> str:
 
 
 def _models(out: Mapping, excluded: bool, name: str) -> list[str]:
-    """List the models for which this account is excluded, or those for which it is
-    open.
+    """List the models of which this account is excluded, or of which it is open.
 
-    Excluded ones must have earned a word; open ones must at least be evaluable.
+    A model must have earned a word to be listed; as open it is also listed where its
+    word is "not shown".
     """
     found = []
     for model, part in out[out["design"]["design"]]["by_model"].items():

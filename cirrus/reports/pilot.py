@@ -426,11 +426,8 @@ def _worth(part: Mapping) -> list[doc.Line]:
 
 
 def _copies(part: Mapping) -> list[doc.Line]:
-    """Return how often a model cooperates with its own copy and with a person.
-
-    Two contrasts follow: with a copy that has read the notice, against one that has not
-    and against another model.
-    """
+    """Return how often a model cooperates with its own copy and with a person, and how
+    much more with the copy than with an unread copy and with another model."""
     row: list[doc.Line] = []
     for cell in ("TS", "TP"):  # the table has room for two; the figure shows all four
         row.append(counted(part[cell]["k"], part[cell]["n"]))

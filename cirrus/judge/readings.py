@@ -68,18 +68,14 @@ def split_blocks(
     """
     upstreams: dict[str, dict[str, set]] = defaultdict(lambda: defaultdict(set))
     for row in rows:
-        names = upstreams[row["model"]][_block(row)]
-        if row["provider"] is not None:
-            names.add(row["provider"])
+        upstreams[row["model"]][_block(row)].add(row["provider"])
     found = {}
     for model, blocks in upstreams.items():
-        split = {block for block, names in blocks.items() if len(names) > 1}
+        split = {block for block, names in blocks.items() if len(names - {None}) > 1}
         if not split:
             continue
-        kept = []
-        for row in rows:
-            if row["model"] == model and _block(row) not in split:
-                kept.append(row)
+        own = [row for row in rows if row["model"] == model]
+        kept = [row for row in own if _block(row) not in split]
         sentence = f"{len(split)} of {len(blocks)} blocks were split over upstreams"
         contrast = None
         if whole and kept:

@@ -268,18 +268,10 @@ def _with_word(run: SavedRun) -> SavedRun:
 def _same_study(runs: Sequence[SavedRun]) -> None:
     """Check that the runs form one study; raise UsageError with the first difference
     that forbids it."""
-    first = runs[0]
     cells: dict[tuple, SavedRun] = {}
     prompts: dict[str, tuple[str, SavedRun]] = {}
     for run in runs:
-        pair = f"{first.name} and {run.name}"
-        if _simulated(run) != _simulated(first):
-            raise UsageError(f"{pair}: one is simulated, the other is not{APART}")
-        for key in sorted(first.config.keys() | run.config.keys()):
-            before, now = first.config.get(key), run.config.get(key)
-            if key not in VARY and before != now:
-                values = f"{canonical_json(before)[:80]} and {canonical_json(now)[:80]}"
-                raise UsageError(f"{pair}: different designs ({key}: {values}){APART}")
+        _check_design(runs[0], run)
         for name, digest in run.manifest["identity"]["prompts"].items():
             known, owner = prompts.setdefault(name, (digest, run))
             if known != digest:
@@ -288,12 +280,23 @@ def _same_study(runs: Sequence[SavedRun]) -> None:
                     f"prompts/{name}{APART}"
                 )
         cell = (run.domain, run.cell, run.seed, *variations_of(run.config).items())
-        if cell in cells:
+        twin = cells.setdefault(cell, run)
+        if twin is not run:
             raise UsageError(
-                f"{cells[cell].folder} and {run.folder}: the same run twice; "
-                "give one of them"
+                f"{twin.folder} and {run.folder}: the same run twice; give one of them"
             )
-        cells[cell] = run
+
+
+def _check_design(first: SavedRun, run: SavedRun) -> None:
+    """UsageError where two runs differ in a setting that a study may not vary."""
+    pair = f"{first.name} and {run.name}"
+    if _simulated(run) != _simulated(first):
+        raise UsageError(f"{pair}: one is simulated, the other is not{APART}")
+    for key in sorted(first.config.keys() | run.config.keys()):
+        before, now = first.config.get(key), run.config.get(key)
+        if key not in VARY and before != now:
+            values = f"{canonical_json(before)[:80]} and {canonical_json(now)[:80]}"
+            raise UsageError(f"{pair}: different designs ({key}: {values}){APART}")
 
 
 def _simulated(run: SavedRun) -> bool:

@@ -236,6 +236,19 @@ def test_a_study_says_who_answered_in_what_place_at_what_cost():
     assert (partial["cost"]["unknown"], partial["stamp"]) == (1, "SIMULATED")
 
 
+def test_blocks_that_were_split_over_upstreams_are_counted_and_left_out():
+    rows = list(answered(blocks=3))
+    for row in rows:
+        if (row["bulletin"], row["cell"]) == ("b00", "HP"):
+            row["provider"] = "q"
+    found = study(rows)["upstreams"]["m"]
+    kept = [row for row in rows if row["bulletin"] != "b00"]
+    assert (found["split"], found["blocks"]) == (3, 36)
+    value = fmean(means(kept, WEIGHTS["HP-LA"]).values())
+    assert found["contrast"]["value"] == pytest.approx(value)
+    assert "3 of 36 blocks were split" in found["sentence"]
+
+
 # --- what lever, twin control and probes add ---------------------------------------------------
 
 

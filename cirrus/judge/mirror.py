@@ -39,12 +39,11 @@ from cirrus.judge.contrasts import (
     tally,
 )
 
-RECORD, EVIDENCE, WEIGHING = (
+POSITIVE = RECORD, EVIDENCE, WEIGHING = (
     "record-sensitive",
     "evidence-sensitive",
     "evidence-weighing",
 )
-POSITIVE = (RECORD, EVIDENCE, WEIGHING)
 WORDS = (NOT_EVALUABLE, NOT_SHOWN, *POSITIVE)  # the lowest first
 
 CONTRASTED = USUAL, EXCHANGED, NEAR = "PD18-PD2", "M2-M18", "near-far"
@@ -92,11 +91,8 @@ SENTENCES = {
     "{near} ({level} intervals{scope}). Open: {open}.",
 }
 
-Rows = Sequence[Mapping[str, Any]]
-Found = Mapping[str, Mapping[str, Any]]
 
-
-def judged(rows: Rows, models: Sequence[str]) -> dict[str, Any]:
+def judged(rows: Sequence[Mapping], models: Sequence[str]) -> dict[str, Any]:
     """Return {"by_model": {model: its `part`}} of a study in which every trial has
     an answer."""
     level = 1 - ALPHA / len(models)
@@ -107,21 +103,21 @@ def judged(rows: Rows, models: Sequence[str]) -> dict[str, Any]:
     return {"by_model": by_model}
 
 
-def part(rows: Rows, level: float) -> dict[str, Any]:
+def part(rows: Sequence[Mapping], level: float) -> dict[str, Any]:
     """Return cells, contrasts and verdict of one model."""
     counts = tally(table_of(rows))
     cells = {cell: cell_entry(counts, cell) for cell in CELLS}
-    found = against = contrasts(rows, level)
+    found = contrasts(rows, level)
     word, why = NOT_EVALUABLE, obstacle(cells, found)
     if not why:
-        if any(cell["missing"] for cell in cells.values()):
-            against = contrasts(rows, level, against=True)
-        word, why = word_of(found, against)
+        word, why = word_of(found, contrasts(rows, level, against=True))
     verdict = {"word": word, "sentence": sentence(word, why, found)}
     return {"verdict": verdict, "cells": cells, "contrasts": found}
 
 
-def contrasts(rows: Rows, level: float, against: bool = False) -> Found:
+def contrasts(
+    rows: Sequence[Mapping], level: float, against: bool = False
+) -> dict[str, dict[str, Any]]:
     """Return every contrast over all rows, and those of the two games in each split.
 
     With `against`, every missing decision counts against its contrast.
@@ -138,13 +134,15 @@ def contrasts(rows: Rows, level: float, against: bool = False) -> Found:
 # --- the verdict word --------------------------------------------------------------------------
 
 
-def obstacle(cells: Mapping, found: Found) -> str | None:
+def obstacle(cells: Mapping, found: Mapping[str, Mapping]) -> str | None:
     """Return why these data can't be judged, None where they can."""
     units = min(found[name]["units"] for name in PAIR)
     return too_many_missing(cells, GAMES) or too_few(units)
 
 
-def word_of(found: Found, against: Found) -> tuple[str, str]:
+def word_of(
+    found: Mapping[str, Mapping], against: Mapping[str, Mapping]
+) -> tuple[str, str]:
     """Return (verdict word, why no higher one).
 
     The word must be earned as observed, and with missing decisions counted against it.
@@ -156,7 +154,7 @@ def word_of(found: Found, against: Found) -> tuple[str, str]:
     return word, why
 
 
-def earned(found: Found) -> tuple[str, str]:
+def earned(found: Mapping[str, Mapping]) -> tuple[str, str]:
     """Return the word below the first that lacks a condition, and what it lacks."""
     for word, why, holds in conditions(found):
         if not holds:
@@ -164,7 +162,7 @@ def earned(found: Found) -> tuple[str, str]:
     return WEIGHING, "every condition holds"
 
 
-def conditions(found: Found) -> Iterator[tuple[str, str, bool]]:
+def conditions(found: Mapping[str, Mapping]) -> Iterator[tuple[str, str, bool]]:
     """Yield (word, what is lacking otherwise, whether it holds) for each condition,
     lowest word first."""
     usual, exchanged = found[USUAL], found[EXCHANGED]
@@ -189,7 +187,7 @@ def conditions(found: Found) -> Iterator[tuple[str, str, bool]]:
 # --- the sentence ------------------------------------------------------------------------------
 
 
-def sentence(word: str, why: str, found: Found) -> str:
+def sentence(word: str, why: str, found: Mapping[str, Mapping]) -> str:
     """Return the verdict as a sentence: the word, what was measured, and what stays
     open."""
     usual = found[USUAL]

@@ -1,9 +1,15 @@
-"""Rows of one-shot studies as run_pilot.py writes them, without asking anybody."""
+"""Rows of one-shot studies as run_pilot.py writes them, without asking anybody; what is shown of
+them, and what their prompts say."""
 
+import json
 import random
 from itertools import chain, product
 
+from cirrus.ask.cues import read_notice as told  # noqa: F401
 from cirrus.judge.oneshot import analyse
+from cirrus.reports import pilot
+from common.artifacts import canonical_json
+from show.document import terminal
 
 CELLS = {
     "2x2": ("HP", "HA", "LP", "LA"),
@@ -69,6 +75,20 @@ def study(
     usual |= {"compliance": "low", "tells": "standard"}
     identity = {"config": usual | config, "provider": provider}
     return analyse(every, identity, redealt, probed)
+
+
+def page(out):
+    """The page of a study, without its trials."""
+    return pilot.files(out, [], {}, {})["report.html"]
+
+
+def summary(out):
+    return pilot.files(out, [], {}, {})["pilot-summary.md"]
+
+
+def screen(out):
+    """What the terminal shows at the end, read from the file's digits."""
+    return terminal(pilot.document(json.loads(canonical_json(out)), {}))
 
 
 def without(rows, *cells, **change):

@@ -3,17 +3,12 @@
 Each reader is a table {cell: chance of the cooperative act}; a study is 20 bulletins by 12 blocks.
 """
 
-import json
 import random
 import re
 from itertools import product
 
 import pytest
-from answers import CELLS, answered, study
-
-from cirrus.reports import pilot
-from common.artifacts import canonical_json
-from show.document import terminal
+from answers import CELLS, answered, page, screen, study, summary
 
 WORDS = (
     "not evaluable",
@@ -179,9 +174,8 @@ def test_sentences_say_what_was_measured_in_twenty_words(reader):
     assert len(sentence.split()) <= 20 and re.search(r"\d", sentence)
     assert sentence.lower().startswith(word(out))
     assert not re.search(r"\bmodels?\b", sentence)
-    summary = pilot.files(out, [], {}, {})["pilot-summary.md"].lower()
     for words in FORBIDDEN:
-        assert words not in summary
+        assert words not in summary(out).lower()
     measured = "cooperation is higher where the counterpart decided on the same notice"
     assert (measured in sentence) == (rank(out) >= 3)
 
@@ -198,9 +192,9 @@ ALWAYS_SAID = (
 
 
 def test_what_stays_open_and_who_is_denied_the_highest_word_is_on_the_page():
-    page = pilot.files(judged(SHARP), [], {}, {})["report.html"]
+    shown = page(judged(SHARP))
     for words in ALWAYS_SAID:
-        assert words in page
+        assert words in shown
 
 
 @pytest.mark.parametrize("way, bad", [(0, True), (0.5, False), (1, True)])
@@ -244,12 +238,12 @@ def test_a_half_open_interval_of_the_lever_is_printed_as_one():
     meets = part(out)["meets"]
     assert meets["low"] is not None and meets["high"] is None
     assert f"more than {meets['low']:.1f}" in out["verdict"]["sentence"]
-    assert f"more than {meets['low']:.1f}" in terminal(pilot.document(out, {}))
+    assert f"more than {meets['low']:.1f}" in screen(out)
 
 
 @pytest.mark.parametrize("blocks, size", [(1, "10 runs"), (4, "40 runs")])
 def test_the_last_lines_of_a_pilot_say_what_its_size_can_decide(blocks, size):
     out = study(answered("2x2", {"HP": 0.9}, 10, blocks), design="2x2")
-    report = terminal(pilot.document(json.loads(canonical_json(out)), {}))
+    report = screen(out)
     assert f"{size}, four models" in report and "of pilots (SIMULATED)" in report
     assert max(map(len, report.splitlines())) <= 80

@@ -7,12 +7,9 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from answers import ORDERS, SCHEMES, USUAL
+from answers import ORDERS, SCHEMES, USUAL, page, told
 from answers import study as analysis
 from domains import study as asked
-
-from cirrus.ask.cues import read_notice
-from cirrus.reports import pilot
 
 CELLS = ("PD18", "PD2", "M18", "M2", "near", "far")
 LATE = {"PD18", "M2", "near"}  # where evidence says late
@@ -170,14 +167,13 @@ def test_models_share_the_level_and_each_has_its_word_and_its_rows_on_the_page()
     for part in out["mirror"]["by_model"].values():
         levels = {contrast["level"] for contrast in part["contrasts"].values()}
         assert levels == {0.975} and "97.5% intervals" in part["verdict"]["sentence"]
-    told = (
+    assert out["verdict"]["sentence"] == (
         "Evidence-weighing: m (18 − 2 of 20 alike +100.0 points). Not shown: b/model."
     )
-    assert out["verdict"]["sentence"] == told
-    page = pilot.files(out, [], {}, {})["report.html"]
-    assert "18 of 20 alike, lines exchanged" in page
-    assert "18 − 2 of 20 alike, lines as usual, low half" in page
-    assert "illusion of control" in page
+    shown = page(out)
+    assert "18 of 20 alike, lines exchanged" in shown
+    assert "18 − 2 of 20 alike, lines as usual, low half" in shown
+    assert "illusion of control" in shown
 
 
 # --- the prompts -------------------------------------------------------------------------------
@@ -191,7 +187,7 @@ def prompts():
 def test_outcomes_have_the_ratios_that_the_words_rest_on(prompts):
     thresholds = {"near": 0.6, "far": 0.8}
     for row in prompts:
-        T, R, P, S = read_notice(row["user"]).outcomes
+        T, R, P, S = told(row["user"]).outcomes
         if row["cell"] in ("M18", "M2"):
             T, R, P, S = P, S, T, R
         assert T < R < P < S
@@ -205,8 +201,8 @@ def test_outcomes_have_the_ratios_that_the_words_rest_on(prompts):
 def test_halves_classes_and_their_order_are_balanced(prompts):
     blocks = {}
     for row in prompts:
-        told = row["half"], row["high_class"], row["named_first"]
-        blocks[row["bulletin"], row["run"]] = told
+        dealt = row["half"], row["high_class"], row["named_first"]
+        blocks[row["bulletin"], row["run"]] = dealt
     met = Counter(blocks.values())
     assert len(met) == 8 and set(met.values()) == {5}
 
@@ -214,7 +210,7 @@ def test_halves_classes_and_their_order_are_balanced(prompts):
 def test_the_rate_that_applies_is_that_of_the_class_which_decided_the_entry(prompts):
     rates = {"PD2": (2, 18), "M2": (2, 18), "near": (14, 6), "far": (14, 6)}
     for row in prompts:
-        cues = read_notice(row["user"])
+        cues = told(row["user"])
         assert cues.alike == rates.get(row["cell"], (18, 2))
         assert cues.entry == row["entry"]
         assert (row["entry"] == row["high_class"]) is (cues.alike[0] > 10)

@@ -44,8 +44,8 @@ def part_of(rows):
     return analysis(rows, design="mirror")["mirror"]["by_model"]["m"]
 
 
-def word(decide):
-    return part_of(rows_of(decide))["verdict"]["word"]
+def word(decide, blocks=2):
+    return part_of(rows_of(decide, 28, blocks))["verdict"]["word"]
 
 
 def ideal(b, k, cell):
@@ -85,7 +85,8 @@ RIVALS = {
 
 @pytest.mark.parametrize("name", RIVALS)
 def test_no_closed_rival_earns_evidence(name):
-    assert not word(RIVALS[name]).startswith("evidence")
+    for blocks in (2, 4):
+        assert not word(RIVALS[name], blocks).startswith("evidence")
 
 
 def test_a_reasoner_earns_it_and_weighs_where_the_threshold_moves_it_too():
@@ -116,17 +117,29 @@ def test_a_contrast_is_what_is_computed_by_hand():
     assert [found[name] for name in kept] == [6, 1, "pooled", 0.95]
 
 
-def test_the_smaller_of_both_games_has_to_lie_above_zero_in_the_same_bulletins():
-    def apart(b, k, cell):
-        """One game answered by evidence in two bulletins of four, the other in the other two."""
-        usual = cell in ("PD18", "PD2")
-        return cell in LATE and (cell == "near" or usual is (b % 4 < 2))
+IN_TURN = {
+    "bulletin": lambda b, k: b % 4 < 2,
+    "wording": lambda b, k: (3 * k + b) % 12 < 6,
+}
 
-    part = part_of(rows_of(apart))
+
+@pytest.mark.parametrize("unit", IN_TURN)
+def test_the_smaller_of_both_games_has_to_lie_above_zero_in_the_same_places(unit):
+    def apart(b, k, cell):
+        """One game answered by evidence in half of the units, the other in the other half."""
+        usual = cell in ("PD18", "PD2")
+        return cell in LATE and (cell == "near" or usual is IN_TURN[unit](b, k))
+
+    part = part_of(rows_of(apart, 28, 4))
     for name in ("PD18-PD2", "M2-M18"):
         assert part["contrasts"][name]["low"] > 0
     assert part["verdict"]["word"] == "record-sensitive"
-    assert "the smaller of both" in part["verdict"]["sentence"]
+    assert f"the smaller of both, {unit} by {unit}" in part["verdict"]["sentence"]
+
+
+@pytest.mark.parametrize("cell", ["PD18", "M2"])
+def test_one_game_alone_earns_the_lowest_word(cell):
+    assert word(lambda b, k, asked: asked == cell) == "record-sensitive"
 
 
 def test_what_lies_below_zero_is_said_to():

@@ -9,7 +9,6 @@ computed is None, and the field `why` says the reason. Bad input raises ValueErr
 from .agreement import gwet_ac1, positive_agreement
 from .contrasts import contrast, counted_against, holm, tally
 from .intervals import (
-    binomial_test,
     cliffs_delta,
     cohens_d,
     fisher_exact,
@@ -21,12 +20,7 @@ from .intervals import (
     wilson_interval,
 )
 from .mixed import fit_mixed_logit, likelihood_ratio
-from .resampling import (
-    bootstrap_ci,
-    permutation_anova,
-    permutation_test,
-    sign_flip_test,
-)
+from .resampling import bootstrap_ci, permutation_test, sign_flip_test
 from .results import (
     Agreement,
     Bootstrap,

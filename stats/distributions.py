@@ -297,17 +297,6 @@ def convolve(a: list[float], b: list[float]) -> list[float]:
     return out
 
 
-def self_convolve(pmf: list[float], times: int) -> list[float]:
-    """The probabilities of the sum of `times` independent counts, each distributed as `pmf`."""
-    if times == 1:
-        return pmf
-    half = self_convolve(pmf, times // 2)
-    whole = convolve(half, half)
-    if times % 2:
-        whole = convolve(whole, pmf)
-    return whole
-
-
 def add_pmfs(a: Mapping[int, float], b: Mapping[int, float]) -> dict[int, float]:
     """The distribution of the sum of two independent numbers; each is a map of value to
     probability, or to a number of ways."""

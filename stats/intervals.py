@@ -10,7 +10,6 @@ from math import acos, copysign, cos, fsum, hypot, pi, sqrt
 from typing import NamedTuple
 
 from .distributions import (
-    binomial_pmf,
     critical,
     hypergeometric_pmf,
     noncentrality,
@@ -26,7 +25,6 @@ from .results import (
     TTest,
     check_count,
     check_level,
-    check_proportion,
     constant,
     mean,
     numbers,
@@ -173,20 +171,6 @@ def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:
         return None
     low, pmf = hypergeometric_pmf(k1 + k2, n1, n1 + n2)
     return _as_unlikely(pmf, k1 - low)
-
-
-def binomial_test(k: int, n: int, p: float = 0.5) -> float | None:
-    """The two-sided exact p of k successes in n trials: the total probability of the
-    outcomes that are no likelier than the observed one (Conover 1971; as R's
-    binom.test).
-
-    None if n = 0.
-    """
-    check_count(k, n)
-    check_proportion(p, "p")
-    if n == 0:
-        return None
-    return _as_unlikely(binomial_pmf(n, p), k)
 
 
 def _as_unlikely(pmf: list[float], index: int) -> float:

@@ -1,20 +1,19 @@
-"""Resampling: bootstrap intervals, permutation tests within blocks and among groups, and sign
-flips.
+"""Resampling: bootstrap intervals, permutation tests within blocks, and sign flips.
 
-A distribution is computed wherever it has a closed form or few enough values, and the result then
-does not depend on a seed: the bootstrap distribution of a mean of few-valued data (0/1, a short
-scale) is a convolution. Everything else is sampled. Where `extreme` of m samples are at least as
-extreme as the data, p is (extreme + 1)/(m + 1) (Phipson & Smyth 2010). Tests add whole numbers on a
-common grid, so that ties do not depend on the order of addition.
+A distribution that has a closed form or few enough values is computed, and the result then does not
+depend on a seed: how often the higher of two values is drawn in a bootstrap is binomial. Everything
+else is sampled. Where `extreme` of m samples are at least as extreme as the data, p is (extreme +
+1)/(m + 1) (Phipson & Smyth 2010). Tests add whole numbers on a common grid, so that ties do not
+depend on the order of addition.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, chain, combinations, islice
-from math import ceil, comb, floor, fsum, gcd, hypot, lcm, prod, sqrt
-from operator import mul, sub, truediv
+from math import ceil, comb, floor, fsum, lcm, prod, sqrt
+from operator import mul
 from random import Random
 from statistics import median
 from typing import Any, NamedTuple
@@ -39,10 +38,10 @@ from .results import (
 Statistic = Callable[..., float]
 Labels = Sequence[Hashable]
 
-MOST_POINTS = 400_000  # pairs of values that are added up: a tenth of a second
-MOST_WIDTH = 2_000  # of a sum's range, in the values' common unit
 NEGLIGIBLE = 1e-22  # probabilities below this are dropped
+BYTE = 256  # values of a byte
 
+EMPTY_GROUP = "a group is empty"
 NO_SPREAD = "every value is the same within each group"
 FEW_CLUSTERS = "a group has fewer than two different clusters"
 OUTSIDE = "the estimate lies outside its own bootstrap distribution, so BCa has no bias correction"
@@ -64,11 +63,9 @@ def bootstrap_ci(
     """Bootstrap interval of a statistic of one or two samples (Efron 1987 for BCa).
 
     `samples` is a tuple of one or two sequences. `statistic` takes them in that order, or is
-    "mean", "mean_difference" or "median". For a mean or a difference of means a sample may be a
-    sequence of lists, its strata: values are resampled within each stratum, and strata weigh the
-    same (Davison & Hinkley 1997, 3.2). In BCa's bias correction ties with the estimate count half;
-    its acceleration comes from a jackknife in every sample; percentiles are interpolated. For means
-    of few-valued data the distribution is computed by convolution: `exact` is True and `resamples`
+    "mean", "mean_difference" or "median". In BCa's bias correction ties with the estimate count
+    half; its acceleration comes from a jackknife in every sample; percentiles are interpolated. For
+    means of two-valued data (0/1) the distribution is computed: `exact` is True and `resamples`
     None.
 
     `clusters` holds, for each sample, a label beside each value. Values with the same label are
@@ -78,13 +75,16 @@ def bootstrap_ci(
     check_choice(method, ("bca", "percentile"), "method")
     if resamples < 2:
         raise ValueError(f"resamples: {resamples!r} is fewer than two")
-    scheme = _scheme(samples, statistic, clusters)
-    value = None
-    if all(scheme.strata):
-        value = scheme.statistic(*scheme.strata)
-    why = _no_spread(scheme)
-    if value is None or why:
-        return Bootstrap(value, None, None, None, None, method, False, why)
+    groups, function = _checked(samples, statistic)
+    if not all(groups):
+        return _no_bootstrap(None, method, EMPTY_GROUP)
+    value = function(*groups)
+    scheme = Scheme(groups, function)
+    if clusters is not None:
+        scheme = _of_clusters(groups, function, clusters)
+    why = _no_spread(scheme, clusters is not None)
+    if why:
+        return _no_bootstrap(value, method, why)
     curve = _curve(scheme, resamples, stream_of(rng))
     exact = curve.resamples is None
     se = curve.se if curve.se > 0 else None
@@ -94,7 +94,7 @@ def bootstrap_ci(
         share = curve.below(value)
         if not 0 < share < 1:
             return result._replace(why=OUTSIDE)
-        influence = _influence(scheme)
+        influence = _jackknife(scheme)
         spread = fsum(u**2 for u in influence)
         if not spread > 0:
             return result._replace(why=NO_ACCELERATION)
@@ -107,23 +107,15 @@ def bootstrap_ci(
     return result._replace(low=low, high=high)
 
 
+def _no_bootstrap(value: float | None, method: str, why: str) -> Bootstrap:
+    """The result where there is no bootstrap distribution; `why` says the reason."""
+    return Bootstrap(value, None, None, None, None, method, False, why)
+
+
 def _shifted(tail: float, bias: float, acceleration: float) -> float:
     """BCa's tail probability in place of `tail`."""
     z = bias + distributions.normal_quantile(tail)
     return distributions.normal_cdf(bias + z / (1 - acceleration * z))
-
-
-class Scheme(NamedTuple):
-    """What is drawn with replacement, and the statistic of a draw; each stratum is drawn by itself.
-
-    `sizes` is there for means only: the statistic is the sum, over strata, of a stratum's sum over
-    its size. The size is negative in the second sample.
-    """
-
-    strata: list[list[Any]]
-    statistic: Statistic
-    sizes: list[int] | None = None
-    clustered: bool = False
 
 
 def _mean_difference(x: Sequence[float], y: Sequence[float]) -> float:
@@ -137,61 +129,39 @@ NAMED: dict[str, Statistic] = {
 }
 
 
-def _scheme(
-    samples: Sequence[Any],
-    statistic: str | Statistic,
-    clusters: Sequence[Labels] | None,
-) -> Scheme:
-    """The `Scheme` of the arguments of `bootstrap_ci`, which are checked."""
+def _checked(
+    samples: Sequence[Any], statistic: str | Statistic
+) -> tuple[list[list[Any]], Statistic]:
+    """The samples as lists, and the statistic as a function; ValueError where they do not fit."""
     if not isinstance(statistic, str):
         if len(samples) not in (1, 2):
             raise ValueError(
                 f"samples: a tuple of one or two sequences, not of {len(samples)}"
             )
-        groups = [list(sample) for sample in samples]
-        return _of_clusters(groups, statistic, clusters)
+        return list(map(list, samples)), statistic
     check_choice(statistic, NAMED, "statistic")
     wanted = 1 + (statistic == "mean_difference")
     if len(samples) != wanted:
         raise ValueError(f"samples: {statistic!r} needs a tuple of {wanted}")
-    if statistic != "median" and clusters is None:
-        return _of_means(samples)
     groups = [numbers(sample, f"samples[{i}]") for i, sample in enumerate(samples)]
-    return _of_clusters(groups, NAMED[statistic], clusters)
+    return groups, NAMED[statistic]
 
 
-def _of_means(samples: Sequence[Any]) -> Scheme:
-    """The scheme of a mean or a difference of means, of samples that may have strata."""
-    strata: list[list[float]] = []
-    sizes: list[int] = []
-    for i, sample in enumerate(samples):
-        sign = -1 if i else 1
-        parts = _parts(sample)
-        for part in parts:
-            values = numbers(part, f"samples[{i}]")
-            strata.append(values)
-            sizes.append(sign * len(parts) * len(values))
+class Scheme(NamedTuple):
+    """What is drawn with replacement, each stratum by itself, and the statistic of a draw.
 
-    def combined(*drawn: list[float]) -> float:
-        return fsum(map(truediv, map(fsum, drawn), sizes))
+    A stratum is a sample, or the clusters that stand in the same samples.
+    """
 
-    return Scheme(strata, combined, sizes)
-
-
-def _parts(sample: Any) -> Sequence[Any]:
-    """The strata of a sample: its lists, or itself where it is not a sequence of lists."""
-    if isinstance(sample, (list, tuple)) and sample and isinstance(sample[0], list):
-        return sample
-    return [sample]
+    strata: list[list[Any]]
+    statistic: Statistic
 
 
 def _of_clusters(
-    groups: list[list[Any]], statistic: Statistic, clusters: Sequence[Labels] | None
+    groups: list[list[Any]], statistic: Statistic, clusters: Sequence[Labels]
 ) -> Scheme:
     """The scheme that draws whole clusters. Those that stand in the same samples are a stratum, so
     that no sample comes out empty."""
-    if clusters is None or not all(groups):
-        return Scheme(groups, statistic)
     if len(clusters) != len(groups):
         raise ValueError(
             f"clusters: {len(clusters)} lists of labels beside {len(groups)} samples"
@@ -214,15 +184,15 @@ def _of_clusters(
         groups = zip(*chain(*drawn), strict=True)
         return statistic(*[list(chain(*group)) for group in groups])
 
-    return Scheme(list(strata.values()), pooled, clustered=True)
+    return Scheme(list(strata.values()), pooled)
 
 
-def _no_spread(scheme: Scheme) -> str | None:
+def _no_spread(scheme: Scheme, clustered: bool) -> str | None:
     """Why the scheme has no bootstrap distribution, or None where it has one."""
     why = results.too_few(scheme.strata)
     if not why and all(part.count(part[0]) == len(part) for part in scheme.strata):
         why = NO_SPREAD
-    if why and scheme.clustered:
+    if why and clustered:
         why = FEW_CLUSTERS
     return why
 
@@ -256,31 +226,48 @@ class Curve(NamedTuple):
 
 
 def _curve(scheme: Scheme, resamples: int, rng: Random) -> Curve:
-    """The bootstrap distribution of a scheme, computed where possible, else sampled."""
-    if scheme.sizes is not None:
-        curve = _mean_curve(scheme.strata, scheme.sizes, resamples, rng)
-        if curve is not None:
-            return curve
+    """The bootstrap distribution of a scheme: computed for means of two values, else sampled."""
+    if scheme.statistic in (mean, _mean_difference):
+        kinds = sorted(set(chain(*scheme.strata)))
+        if len(kinds) == 2:
+            return _two_valued_curve(scheme.strata, *kinds)
     draws = zip(*[_draws(stratum, rng) for stratum in scheme.strata], strict=True)
-    return _sampled([scheme.statistic(*drawn) for drawn in islice(draws, resamples)])
-
-
-def _sampled(values: list[float]) -> Curve:
-    """The distribution of values that were drawn."""
-    m = len(values)
+    values = sorted(scheme.statistic(*drawn) for drawn in islice(draws, resamples))
     se = sqrt(results.variance(values))
-    return Curve(sorted(values), range(1, m + 1), se, m)
+    return Curve(values, range(1, resamples + 1), se, resamples)
+
+
+def _two_valued_curve(samples: list[list[float]], low: float, high: float) -> Curve:
+    """The bootstrap distribution of the mean of one sample, or the difference of two means, of the
+    values `low` and `high`. It is the sum of binomial counts, in units that all counts share."""
+    unit = lcm(*map(len, samples))
+    chances: dict[int, float] = {0: 1.0}
+    for sample, sign in zip(samples, (1, -1), strict=False):
+        n = len(sample)
+        pmf = distributions.binomial_pmf(n, sample.count(high) / n)
+        counted = {}
+        for k, chance in enumerate(pmf):
+            if chance > NEGLIGIBLE:
+                counted[sign * k * (unit // n)] = chance
+        chances = distributions.add_pmfs(chances, counted)
+    order = sorted(chances)
+    least = low if len(samples) == 1 else 0.0  # in a difference the lower value cancels
+    values = [least + (high - low) * total / unit for total in order]
+    variance = fsum(squares(sample) / len(sample) ** 2 for sample in samples)
+    cumulated = list(accumulate(chances[total] for total in order))
+    return Curve(values, cumulated, sqrt(variance), None)
 
 
 def _draws(sample: list[Any], rng: Random) -> Iterator[list[Any]]:
     """Resamples of `sample` without end. Up to 256 values are chosen by random bytes, which is
     faster."""
     n = len(sample)
-    while n > 256:
-        yield rng.choices(sample, k=n)
-    whole = 256 - 256 % n  # bytes from here on would favour the first values
+    if n > BYTE:
+        while True:
+            yield rng.choices(sample, k=n)
+    whole = BYTE - BYTE % n  # bytes from here on would favour the first values
     values = sample * (whole // n)
-    surplus = bytes(range(whole, 256))
+    surplus = bytes(range(whole, BYTE))
     pool = b""
     while True:
         if len(pool) < n:
@@ -289,101 +276,21 @@ def _draws(sample: list[Any], rng: Random) -> Iterator[list[Any]]:
         pool = pool[n:]
 
 
-def _influence(scheme: Scheme) -> list[float]:
-    """How much each value moves the statistic, divided by the number of values."""
-    if scheme.sizes is not None:
-        return _mean_influence(scheme.strata, scheme.sizes)
-    return _jackknife(scheme.strata, scheme.statistic)
-
-
-def _deviations(values: list[float]) -> list[float]:
-    """Each value less their mean; exactly 0 where all are equal."""
-    if constant(values):
-        return [0.0] * len(values)
-    centre = mean(values)
-    return [value - centre for value in values]
-
-
-def _jackknife(samples: list[list[Any]], statistic: Statistic) -> list[float]:
-    """The influence of each value, from the statistic without it."""
+def _jackknife(scheme: Scheme) -> list[float]:
+    """How much each value moves the statistic, divided by the number of values: from the statistic
+    without it."""
     influence = []
-    for place, sample in enumerate(samples):
-        n = len(sample)
+    for place, stratum in enumerate(scheme.strata):
+        n = len(stratum)
         left_out = []
         for i in range(n):
-            rest = list(samples)
-            rest[place] = sample[:i] + sample[i + 1 :]
-            left_out.append(statistic(*rest))
-        for change in _deviations(left_out):
-            influence.append((1 - n) * change / n)
+            rest = list(scheme.strata)
+            rest[place] = stratum[:i] + stratum[i + 1 :]
+            left_out.append(scheme.statistic(*rest))
+        if not constant(left_out):
+            centre = mean(left_out)
+            influence += [(1 - n) * (value - centre) / n for value in left_out]
     return influence
-
-
-def _mean_influence(strata: list[list[float]], sizes: list[int]) -> list[float]:
-    """The influence of each value on a sum of means."""
-    influence = []
-    for part, size in zip(strata, sizes, strict=True):
-        influence += [change / size for change in _deviations(part)]
-    return influence
-
-
-def _mean_curve(
-    strata: list[list[float]], sizes: list[int], resamples: int, rng: Random
-) -> Curve | None:
-    """The bootstrap distribution of a mean of few-valued data, or None for other data.
-
-    It is a convolution over the strata. Where together they have too many values, the sum of each
-    stratum is drawn from its own distribution.
-    """
-    steps = results.lattice(list(chain(*strata)))
-    if steps is None:
-        return None
-    whole, scale = steps
-    unit = lcm(*sizes)
-    rest, sums = iter(whole), []
-    for size, part in zip(sizes, strata, strict=True):
-        pmf = _sum_pmf(list(islice(rest, len(part))), unit // size)
-        if pmf is None:
-            return None
-        sums.append(pmf)
-    unit *= scale
-    together = {0: 1.0}
-    for pmf in sums:
-        if len(together) * len(pmf) > MOST_POINTS:
-            columns = [_choices(part, resamples, rng) for part in sums]
-            totals = map(sum, zip(*columns, strict=True))
-            return _sampled([total / unit for total in totals])
-        together = distributions.add_pmfs(together, pmf)
-    order = sorted(together)
-    chances = accumulate(together[total] for total in order)
-    se = hypot(*_mean_influence(strata, sizes))
-    return Curve([total / unit for total in order], list(chances), se, None)
-
-
-def _choices(pmf: dict[int, float], times: int, rng: Random) -> list[int]:
-    """Draw `times` values with these probabilities."""
-    return rng.choices(list(pmf), list(pmf.values()), k=times)
-
-
-def _sum_pmf(values: list[int], times: int) -> dict[int, float] | None:
-    """{`times` × sum: probability} of the sum of a resample of `values`; None where computing it
-    costs more than sampling."""
-    counts, n = Counter(values), len(values)
-    low, high = min(counts), max(counts)
-    step = max(1, gcd(*[value - low for value in counts]))
-    width = n * (high - low) // step
-    if len(counts) > 2 and width > MOST_WIDTH:
-        return None
-    shares = [counts[value] / n for value in range(low, high + 1, step)]
-    if len(shares) == 2:
-        pmf = distributions.binomial_pmf(n, counts[high] / n)
-    else:
-        pmf = distributions.self_convolve(shares, n)
-    sums = {}
-    for i, chance in enumerate(pmf):
-        if chance > NEGLIGIBLE:
-            sums[(n * low + i * step) * times] = chance
-    return sums
 
 
 # --- sign flips ---
@@ -496,7 +403,6 @@ def _convolved_share(sizes: list[int], least: int) -> float:
 # --- permutation within blocks ---
 
 MOST_ASSIGNMENTS = 20_000_000
-EMPTY_GROUP = "a group is empty"
 NO_CHANGE = "every assignment gives the same difference: no block holds both groups and two values"
 
 
@@ -531,7 +437,9 @@ def permutation_test(
         return _no_test(None, EMPTY_GROUP)
     statistic = mean(x) - mean(y)
     pooled = x + y
-    whole, slack = _shifted_grid(pooled)
+    # From their least value on: a common shift changes no difference, but makes the grid finer.
+    base = min(pooled)
+    whole, slack = on_grid([value - base for value in pooled])
     if strata is None:
         strata = [0] * len(x), [0] * len(y)
     blocks = _blocks(whole, strata, (len(x), len(y)))
@@ -555,13 +463,6 @@ def permutation_test(
             total += sum(rng.sample(values, drawn))
         extreme += total not in inner
     return _sampled_test(statistic, extreme, resamples)
-
-
-def _shifted_grid(values: list[float]) -> tuple[list[int], int]:
-    """The values on a grid that begins at the least of them. A common shift changes no difference,
-    and without it the grid would be coarser."""
-    base = min(values)
-    return on_grid([value - base for value in values])
 
 
 def _blocks(
@@ -632,132 +533,3 @@ def _two_valued_p(blocks: list[Block], inner: range, higher: int) -> float:
         chances = distributions.convolve(chances, pmf)
     counts = enumerate(chances, lowest)
     return min(1.0, fsum(p for k, p in counts if higher * k not in inner))
-
-
-# --- permutation among groups ---
-
-MOST_TOTALS = 100_000
-NO_F = "every value is the same within each group, so F has no value"
-
-Key = tuple[tuple[int, ...], tuple[int, ...]]  # room left in each group, its sum so far
-
-
-def permutation_anova(
-    groups: Sequence[Sequence[float]],
-    statistic: str = "mean",
-    exact: bool | None = None,
-    resamples: int = 100_000,
-    rng: Random | int = 0,
-) -> Permutation:
-    """Test whether two or more groups differ: an analysis of variance by re-randomisation (Fisher
-    1935).
-
-    `statistic` is "mean" for F, or "rank" for the H of Kruskal & Wallis (1952), corrected for ties.
-    p is the share of the ways to deal all values to groups of these sizes that give at least the
-    observed F or H. It is counted where the groups can have at most 100,000 different sums (small
-    samples, few-valued data), and sampled otherwise. `exact` True demands a counted p (ValueError
-    where the sums are too many), False a sampled one.
-    """
-    check_choice(statistic, ("mean", "rank"), "statistic")
-    check_test("greater", resamples)
-    values = [numbers(group, f"groups[{i}]") for i, group in enumerate(groups)]
-    if len(values) < 2:
-        raise ValueError(f"groups: two or more are needed, not {len(values)}")
-    if not all(values):
-        return _no_test(None, EMPTY_GROUP)
-    pooled = list(chain(*values))
-    if constant(pooled):
-        return _no_test(None, SAME)
-    if statistic == "rank":
-        values = _midranks(values, sorted(pooled))
-    observed = _analysis_of_variance(values, statistic)
-    why = NO_F if observed is None else None
-    whole, slack = _shifted_grid(list(chain(*values)))
-    sizes = [len(group) for group in values]
-    least = _spread(_sums(whole, sizes), sizes)
-    least -= 2 * slack * lcm(*sizes) * (sum(whole) + len(whole))
-    if exact is not False:
-        p = _dealt_p(whole, sizes, least)
-        if p is not None:
-            return Permutation(observed, p, None, True, why)
-    if exact:
-        raise ValueError(f"exact: the groups can have more than {MOST_TOTALS} sums")
-    rng, extreme = stream_of(rng), 0
-    for _ in range(resamples):
-        rng.shuffle(whole)
-        extreme += _spread(_sums(whole, sizes), sizes) >= least
-    return _sampled_test(observed, extreme, resamples, why)
-
-
-def _midranks(groups: list[list[float]], order: list[float]) -> list[list[float]]:
-    """The groups with each value replaced by its rank in `order`; ties get the mean of their ranks."""
-
-    def rank(value: float) -> float:
-        return (bisect_left(order, value) + bisect_right(order, value) + 1) / 2
-
-    return [list(map(rank, group)) for group in groups]
-
-
-def _analysis_of_variance(groups: list[list[float]], statistic: str) -> float | None:
-    """F, or None where no value varies within its group. Of ranks H: N - 1 times the share of the
-    sum of squares that lies between groups."""
-    centre = mean(list(chain(*groups)))
-    between = fsum(len(group) * (mean(group) - centre) ** 2 for group in groups)
-    within = fsum(map(squares, groups))
-    n = sum(map(len, groups))
-    if statistic == "rank":
-        return (n - 1) * between / (between + within)
-    if within == 0:
-        return None
-    per_group = between / (len(groups) - 1)
-    return per_group / (within / (n - len(groups)))
-
-
-def _sums(whole: list[int], sizes: list[int]) -> list[int]:
-    """The sum of each group; `whole` holds the values of one group after those of another."""
-    rest = iter(whole)
-    return [sum(islice(rest, size)) for size in sizes]
-
-
-def _spread(sums: Iterable[int], sizes: list[int]) -> int:
-    """Return Σ sum²/size over the groups, multiplied by the least common multiple of
-    the sizes, which makes it a whole number.
-
-    For given values, F and H rise with this number, so it can stand for either.
-    """
-    unit, spread = lcm(*sizes), 0
-    for total, size in zip(sums, sizes, strict=True):
-        spread += unit // size * total * total
-    return spread
-
-
-def _dealt_p(whole: list[int], sizes: list[int], least: int) -> float | None:
-    """The share of the ways to deal the values whose `_spread` is at least `least`; None where the
-    groups have too many different sums."""
-    keys: dict[Key, int] = {(tuple(sizes), (0,) * len(sizes)): 1}
-    for value, times in Counter(whole).items():
-        after: dict[Key, int] = defaultdict(int)
-        for (room, sums), ways in keys.items():
-            for split in _splits(times, room):
-                left = tuple(map(sub, room, split))
-                grown = tuple([s + value * k for s, k in zip(sums, split, strict=True)])
-                after[left, grown] += ways * prod(map(comb, room, split))
-            if len(after) > MOST_TOTALS:
-                return None
-        keys = after
-    extreme = 0
-    for (_, sums), ways in keys.items():
-        if _spread(sums, sizes) >= least:
-            extreme += ways
-    return extreme / sum(keys.values())
-
-
-def _splits(times: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Every way to put `times` equal values into groups that have so much room left: a number each."""
-    if len(room) == 1:
-        if times <= room[0]:
-            yield (times,)
-        return
-    for here in range(min(times, room[0]) + 1):
-        for rest in _splits(times - here, room[1:]):
-            yield (here, *rest)

@@ -168,6 +168,7 @@ class LikelihoodRatio(NamedTuple):
 
 SAME = "every value is the same"
 GRID = 1 << 48
+FINEST = 10_000  # a common unit is at least one in so many
 
 
 def numbers(values: Iterable[float], name: str) -> list[float]:
@@ -258,41 +259,33 @@ def too_few(groups: Sequence[Sized]) -> str | None:
     return None
 
 
-def lattice(
-    values: Sequence[float], largest: int = 10_000
-) -> tuple[list[int], int] | None:
-    """The values as whole numbers of a common unit: 1/3, 2/3 → ([1, 2], 3); None without such a
-    unit.
-
-    The second figure is what the values were multiplied by, at most `largest`. Rates over few
-    trials and averages over few models have such a unit. Counted in it, ties are ties, and
-    distributions stay small enough to be computed.
-    """
-    slack = 1e-9 * min(1.0, max(map(abs, values)))
-
-    def whole(value: float) -> bool:
-        return abs(value - round(value)) <= slack
-
-    scale = 1
-    for value in sorted(set(values)):
-        if not whole(value * scale):
-            factor = next(
-                (d for d in range(2, 1001) if whole(value * scale * d)), largest + 1
-            )
-            scale *= factor
-            if scale > largest:
-                return None
-    return [round(value * scale) for value in values], scale
-
-
 def on_grid(values: Sequence[float]) -> tuple[list[int], int]:
     """Scale the values to whole numbers; return these, and the most that rounding adds to a sum.
 
     Exact (0) where there is a common unit. Otherwise the grid has steps of 2^-48 of the largest
     value, so that sums that tie on paper still tie, in whatever order they are added.
     """
-    exact = lattice(values)
-    if exact:
-        return exact[0], 0
+    scale = _common_scale(values)
+    if scale:
+        return [round(value * scale) for value in values], 0
     largest = max(map(abs, values))
     return [round(value / largest * GRID) for value in values], len(values)
+
+
+def _common_scale(values: Sequence[float]) -> int | None:
+    """The least factor that makes all values whole numbers: 3 for 1/3 and 2/3; None where it would
+    be above `FINEST`.
+
+    Rates over few trials and averages over few models have one. Scaled by it, ties are ties, and
+    distributions stay small enough to be computed.
+    """
+    slack = 1e-9 * min(1.0, max(map(abs, values)))
+    scale = 1
+    for value in sorted(set(values)):
+        factor = 1
+        while abs(value * scale * factor - round(value * scale * factor)) > slack:
+            factor += 1
+            if scale * factor > FINEST:
+                return None
+        scale *= factor
+    return scale

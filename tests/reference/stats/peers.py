@@ -107,22 +107,6 @@ def sign_flip_test(values, alternative):
     return exact_p(result)
 
 
-def f_statistic(*groups):
-    return scipy.stats.f_oneway(*groups).statistic
-
-
-def kruskal_statistic(*groups):
-    return scipy.stats.kruskal(*groups).statistic
-
-
-def permutation_anova(groups, statistic):
-    function = {"mean": f_statistic, "rank": kruskal_statistic}[statistic]
-    result = scipy.stats.permutation_test(
-        groups, function, n_resamples=np.inf, vectorized=False, alternative="greater"
-    )
-    return exact_p(result)
-
-
 def gwet_ac1(ratings):
     result = irrCAC.raw.CAC(pd.DataFrame(ratings), digits=15).gwet()["est"]
     fields = {
@@ -185,7 +169,6 @@ PEERS = {
     "contrast": definitions.contrast,
     "bootstrap_ci": bootstrap_ci,
     "sign_flip_test": sign_flip_test,
-    "permutation_anova": permutation_anova,
     "gwet_ac1": gwet_ac1,
     "char_tfidf": char_tfidf,
     "mean_cosine": mean_cosine,

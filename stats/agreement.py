@@ -1,12 +1,12 @@
 """How far raters agree: Gwet's AC1 and positive agreement.
 
 `ratings` is a list of rows, one for each rated item. A row holds one label for each rater, and None
-where a rater gave none. A rare label makes AC1 high whatever the raters say of it; positive
-agreement shows that, so the two are reported together.
+where a rater gave none. Where a label is rare, AC1 is high even if the raters never agree on it;
+positive agreement then is low, so the two are reported together.
 """
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from math import comb, fsum, sqrt
 
 from .distributions import critical, t_critical, t_two_sided
@@ -24,15 +24,12 @@ ALL_DISAGREE = "every row disagrees in the same way"
 MANY_RATERS = "more than two raters: their pairs share causes"
 
 
-def gwet_ac1(
-    ratings: Rows, level: float = 0.95, labels: Collection[Hashable] | None = None
-) -> Agreement:
+def gwet_ac1(ratings: Rows, level: float = 0.95) -> Agreement:
     """AC1 of two or more raters (Gwet 2008); rows where ratings are missing count too.
 
     The standard error is taken over rows (Gwet 2014, ch. 5), the interval with a t quantile on rows
-    - 1 degrees of freedom. `labels` lists the possible labels, if some of them may not occur in the
-    data. Where every row agrees the standard error would be 0: the interval is then computed from
-    Wilson's for the observed agreement, and `why` says so.
+    - 1 degrees of freedom. Where every row agrees the standard error would be 0: the interval is then
+    computed from Wilson's for the observed agreement, and `why` says so.
     """
     check_level(level)
     rows = [counts for counts in map(_counts, ratings) if counts]
@@ -43,8 +40,6 @@ def gwet_ac1(
     names = set().union(*rows)
     if len(names) < 2:
         return _no_interval(SINGLE_LABEL, observed=observed)
-    if labels:
-        names.update(labels)
     shares = {name: _mean_share(rows, name) for name in names}
     others = len(names) - 1
     chance = fsum(p * (1 - p) for p in shares.values()) / others
@@ -116,6 +111,7 @@ def _doubled(share: float) -> float:
 
 
 def _counts(row: Sequence[Hashable | None]) -> Labels:
+    """How many raters of the row gave each label."""
     return Counter(label for label in row if label is not None)
 
 

@@ -5,7 +5,6 @@ Continuous ones rest on `math.erfc` and the incomplete beta function. Discrete o
 probabilities, built from the mode outwards, so that no logarithm of a factorial is needed.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import accumulate
@@ -26,6 +25,7 @@ from math import (
 )
 from operator import mul, truediv
 from statistics import NormalDist
+from typing import TypeVar
 
 ROOT_2 = sqrt(2)
 LOG_ROOT_2PI = log(2 * pi) / 2
@@ -272,9 +272,8 @@ def binomial_pmf(n: int, p: float) -> list[float]:
     return _from_ratios([(n - k) / (k + 1) * odds for k in range(n)])
 
 
-def hypergeometric_pmf(marked: int, drawn: int, total: int) -> tuple[int, list[float]]:
-    """The distribution of how many marked items a sample has: its lowest count, and the
-    probabilities of this and every higher count.
+def hypergeometric_pmf(marked: int, drawn: int, total: int) -> dict[int, float]:
+    """{count: probability} of how many marked items a sample has.
 
     `drawn` items are taken without replacement from `total`, of which `marked` are marked.
     """
@@ -284,26 +283,20 @@ def hypergeometric_pmf(marked: int, drawn: int, total: int) -> tuple[int, list[f
     for k in range(low, min(marked, drawn)):
         odds = (marked - k) / (k + 1)
         ratios.append(odds * (drawn - k) / (unmarked + k + 1))
-    return low, _from_ratios(ratios)
+    return dict(enumerate(_from_ratios(ratios), low))
 
 
-def convolve(a: list[float], b: list[float]) -> list[float]:
-    """The probabilities of the sum of two independent counts; index i of a list is P(count = i)."""
-    short, long = sorted((a, b), key=len)
-    out = [0.0] * (len(a) + len(b) - 1)
-    for i, weight in enumerate(short):
-        for j, chance in enumerate(long, i):
-            out[j] += weight * chance
-    return out
+Weight = TypeVar("Weight", int, float)
 
 
-def add_pmfs(a: Mapping[int, float], b: Mapping[int, float]) -> dict[int, float]:
-    """The distribution of the sum of two independent numbers; each is a map of value to
+def add_pmfs(a: Mapping[int, Weight], b: Mapping[int, Weight]) -> dict[int, Weight]:
+    """The distribution of the sum of two independent whole numbers; each is a map of value to
     probability, or to a number of ways."""
-    out: dict[int, float] = defaultdict(int)
+    out: dict[int, Weight] = {}
     for value, weight in a.items():
         for other, times in b.items():
-            out[value + other] += weight * times
+            total = value + other
+            out[total] = out.get(total, 0) + weight * times
     return out
 
 

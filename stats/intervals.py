@@ -169,14 +169,9 @@ def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:
     _check_pair(k1, n1, k2, n2)
     if 0 in (n1, n2):
         return None
-    low, pmf = hypergeometric_pmf(k1 + k2, n1, n1 + n2)
-    return _as_unlikely(pmf, k1 - low)
-
-
-def _as_unlikely(pmf: list[float], index: int) -> float:
-    """The total probability of the counts that are at most as likely as the one at `index`."""
-    limit = pmf[index] * (1 + 1e-7)
-    return min(1.0, fsum(p for p in pmf if p <= limit))
+    pmf = hypergeometric_pmf(k1 + k2, n1, n1 + n2)
+    limit = pmf[k1] * (1 + 1e-7)
+    return min(1.0, fsum(p for p in pmf.values() if p <= limit))
 
 
 # --- effect sizes, and means --------------------------------------------------------------------

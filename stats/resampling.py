@@ -295,8 +295,8 @@ def _jackknife(scheme: Scheme) -> list[float]:
 
 # --- sign flips ---
 
-MOST_BITS = 1 << 25  # of the number that holds a whole distribution
-MOST_SUMS = 1 << 17  # sums that one half of the differences can have
+MOST_STEPS = 1 << 24  # of counting sums one by one: two seconds at most
+MOST_HALVED = 34  # differences of which either half has at most 131,072 sums
 
 
 def sign_flip_test(
@@ -309,11 +309,10 @@ def sign_flip_test(
     """Test whether the mean of paired differences is 0; exact if they are then symmetric around 0
     (Fisher 1935).
 
-    p is the share of the 2^n choices of signs that are at least as extreme as the data. With a
-    common unit (0, ±1/3, …) they are counted by convolution at any n. Without one the differences
-    are split in two halves, and pairs of their sums are counted by sorting, up to n = 34. Beyond
-    that signs are sampled. `exact` True demands an exact p (ValueError where it has none), False a
-    sampled one.
+    p is the share of the 2^n choices of signs that are at least as extreme as the data. They are
+    counted where the differences are small multiples of a common unit (0, ±1/3, …), and for up to
+    34 differences of any kind. Otherwise signs are sampled. `exact` True demands an exact p
+    (ValueError where it has none), False a sampled one.
     """
     values = numbers(differences, "differences")
     check_test(alternative, resamples)
@@ -354,50 +353,43 @@ def _no_test(statistic: float | None, why: str) -> Permutation:
     return Permutation(statistic, None, None, False, why)
 
 
-def _sampled_test(
-    statistic: float | None, extreme: int, resamples: int, why: str | None = None
-) -> Permutation:
+def _sampled_test(statistic: float, extreme: int, resamples: int) -> Permutation:
     """The result of a test where `extreme` of the samples were at least as extreme as the data."""
     p = (extreme + 1) / (resamples + 1)
-    return Permutation(statistic, p, resamples, False, why)
+    return Permutation(statistic, p, resamples, False)
 
 
 def _exact_share(sizes: list[int], least: int) -> float | None:
     """The share of the 2^n choices of signs whose sum is at least `least`; None where they are too
-    many to count."""
+    many to count.
+
+    Small sums are counted one by one. Otherwise the sums of one half of the sizes are compared with
+    those of the other.
+    """
     n = len(sizes)
-    if sum(sizes) * (n + 1) <= MOST_BITS:
-        return _convolved_share(sizes, least)
-    if 1 << (n + 1) // 2 > MOST_SUMS:
-        return None
-    first, second = [0], [0]
-    for size in sizes:
-        more = [total + size for total in first]
-        less = [total - size for total in first]
-        first, second = second, more + less
-    second.sort()
     reached = 0
-    for total in first:
-        reached += len(second) - bisect_left(second, least - total)
+    if n * sum(sizes) <= MOST_STEPS:
+        ways: dict[int, int] = {0: 1}
+        for size in sizes:
+            ways = distributions.add_pmfs(ways, {size: 1, -size: 1})
+        reached = sum(times for total, times in ways.items() if total >= least)
+    elif n <= MOST_HALVED:
+        first, second = _signed_sums(sizes[::2]), sorted(_signed_sums(sizes[1::2]))
+        for total in first:
+            reached += len(second) - bisect_left(second, least - total)
+    else:
+        return None
     return reached / (1 << n)
 
 
-def _convolved_share(sizes: list[int], least: int) -> float:
-    """The same share, from a single whole number: its field s counts the choices whose positive
-    values add up to s.
-
-    A field has n + 1 bits, so that 2^n choices fit without a carry. The fields of the tail are
-    added up by a remainder: a number and the sum of its fields leave the same one by 2^(n + 1) - 1,
-    as a decimal number and the sum of its digits do by 9.
-    """
-    n, counts = len(sizes), 1
-    bits = n + 1
+def _signed_sums(sizes: list[int]) -> list[int]:
+    """The sum of the sizes for each choice of their signs."""
+    sums = [0]
     for size in sizes:
-        counts += counts << size * bits
-    # The signed sum is twice the sum of the positive values less the sum of all sizes.
-    first = max(0, (least + sum(sizes) + 1) // 2)
-    tail = counts >> first * bits
-    return tail % ((1 << bits) - 1) / (1 << n)
+        more = [total + size for total in sums]
+        less = [total - size for total in sums]
+        sums = more + less
+    return sums
 
 
 # --- permutation within blocks ---
@@ -525,11 +517,10 @@ def _exact_p(blocks: list[Block], inner: range, most: int) -> float | None:
 
 def _two_valued_p(blocks: list[Block], inner: range, higher: int) -> float:
     """p where each value is 0 or `higher`: it depends only on how many of x are `higher`."""
-    lowest, chances = 0, [1.0]
+    chances: dict[int, float] = {0: 1.0}
     for values, drawn in blocks:
         marked = values.count(higher)
-        start, pmf = distributions.hypergeometric_pmf(marked, drawn, len(values))
-        lowest += start
-        chances = distributions.convolve(chances, pmf)
-    counts = enumerate(chances, lowest)
-    return min(1.0, fsum(p for k, p in counts if higher * k not in inner))
+        pmf = distributions.hypergeometric_pmf(marked, drawn, len(values))
+        chances = distributions.add_pmfs(chances, pmf)
+    extreme = [p for k, p in chances.items() if higher * k not in inner]
+    return min(1.0, fsum(extreme))

@@ -10,7 +10,7 @@ text and CSV, in `page.py` a page.
     dict(files(report))      {"effects.csv": …, "cooperation-by-cell.svg": …}
     page.page(report)        report.html
 
-A line of words is a str, a `Tag`, `Link`, `Code`, `Small`, `Estimate` or `Heat`, or a list of them.
+A line of words is a str, a `Tag`, `Link`, `Code`, `Small` or `Estimate`, or a list of them.
 Any of them may hold text from a model or a server: every output makes it harmless.
 """
 
@@ -65,16 +65,7 @@ class Small(NamedTuple):
     words: str
 
 
-class Heat(NamedTuple):
-    """A cell of a heat map: its words, and how strongly it is tinted (0 to 1; None for an empty
-    cell)."""
-
-    strength: float | None
-    words: str = "–"
-    title: str = ""
-
-
-Piece = str | Tag | Link | Code | Small | Heat | Estimate
+Piece = str | Tag | Link | Code | Small | Estimate
 Line = Piece | list[Piece]
 
 
@@ -106,9 +97,8 @@ class Table(NamedTuple):
     """Rows of cells, each cell a line; the first names its row. `numeric` lists the columns of
     figures.
 
-    A row with a single cell is the heading of a group of rows. Where cells are `Heat` the page adds
-    a scale from 0 to 100%. Its CSV file has the name `name`, or that of the heading above the
-    table.
+    A row with a single cell is the heading of a group of rows. The CSV file of the table has the
+    name `name`, or that of the heading above the table.
     """
 
     head: Sequence[str]
@@ -442,8 +432,6 @@ def _transposed(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
 
 def _numbers(cell: Line) -> list[Any]:
     """[estimate, low, high, unit] of a cell, or [] where it holds words."""
-    if isinstance(cell, Heat):
-        cell = Estimate(cell.words, cell.strength)
     if isinstance(cell, Estimate):
         numbers = [cell.value, cell.low, cell.high, cell.unit]
         return [] if cell.value is None else numbers

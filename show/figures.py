@@ -215,7 +215,7 @@ class Colour(NamedTuple):
 # {name: colour}; each comment says what the colour stands for.
 COLOURS = {
     "paper": Colour("#ffffff", "#12161b"),  # the page
-    "panel": Colour("#f5f7f9", "#1b2128"),  # folds, fields, empty heat
+    "panel": Colour("#f5f7f9", "#1b2128"),  # folds, fields
     "ink": Colour("#1b1f24", "#e6eaee"),  # text
     "dim": Colour("#57606a", "#a3adb8"),  # notes; a verdict that is not evaluable
     "rule": Colour("#d5dbe1", "#36404b"),  # hairlines that only decorate
@@ -233,16 +233,12 @@ COLOURS = {
     "pass": Colour("#0a7a55", "#6fe0a8"),  # pass, met, obeyed
     "fail": Colour("#8f1414", "#ff6b60"),  # fail, not met, damaged
     "undecided": Colour("#946200", "#fbd15a"),  # undecided, incomplete
-    "amount": Colour("#54299f", "#b9a0ff"),  # the tint of a heat map
+    "amount": Colour("#54299f", "#b9a0ff"),  # unused: was the tint of a heat map
     "stamp": Colour("#714500", "#ffd27a"),  # SIMULATED, PILOT, INCOMPLETE
     "stampground": Colour("#fff1d6", "#3a2d10"),
 }
 # The colours of series, in order; each has a mark of its own.
 SERIES = ("present", "absent", "third", "fourth")
-# Percent of its colour that a cell of a heat map has at 0, just under and at a half, and at 1. The
-# figure in it is dark below a half and light from there (or the reverse); between the two no
-# ground would carry either.
-TINTS = (0, 48, 72, 100)
 
 
 def variables(scheme: str) -> str:
@@ -251,14 +247,6 @@ def variables(scheme: str) -> str:
     for name, colour in COLOURS.items():
         rules.append(f"--{name}:{getattr(colour, scheme)};")
     return "".join(rules)
-
-
-def tint(strength: float) -> float:
-    """How much of the tint's colour, in percent, a heat map's cell has for a strength from 0 to 1."""
-    low, below_half, half, top = TINTS
-    if strength < 0.5:
-        return low + (below_half - low) * 2 * strength
-    return half + (top - half) * (2 * strength - 1)
 
 
 def _marks() -> str:

@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Any
 
 from show import document as doc
@@ -163,7 +163,6 @@ LINES: dict[type, Callable[[Any], str]] = {
     doc.Link: _link,
     doc.Code: lambda code: element("code", text(code.words)),
     doc.Small: lambda small: element("small", text(small.words)),
-    doc.Heat: lambda heat: text(heat.words),
     figures.Estimate: lambda estimate: whole(estimate.words),
 }
 
@@ -177,25 +176,16 @@ def line(words: doc.Line) -> str:
 
 
 def _table(table: doc.Table, level: int) -> str:
-    """The HTML of a table. On a phone each row becomes a small card; a heat map gets a scale."""
-    heat = _is_heat_map(table)
-    caption, kind, region = text(table.caption), "stacked", ""
-    if heat:
-        caption, kind = caption + _scale(), "stacked heat"
-    if heat or len(table.head) > MOST_COLUMNS:  # it may scroll: then by keyboard too
-        label = text(table.caption if table.caption else "table")
+    """The HTML of a table. On a phone each row becomes a small card."""
+    caption, region = text(table.caption), ""
+    if len(table.head) > MOST_COLUMNS:  # it may scroll: then by keyboard too
+        label = caption if caption else "table"
         region = f' tabindex="0" role="region" aria-label="{label}"'
     parts = [element("caption", caption)] if caption else []
     parts.append(element("thead", element("tr", _head(table))))
     parts.append(element("tbody", [_row(table, row) for row in table.rows]))
-    scrolled = element("table", parts, f' class="{kind}"')
+    scrolled = element("table", parts, ' class="stacked"')
     return element("div", scrolled, f' class="wide"{region}')
-
-
-def _is_heat_map(table: doc.Table) -> bool:
-    """Whether a cell of the table is tinted."""
-    cells = chain.from_iterable(table.rows)
-    return any(isinstance(cell, doc.Heat) for cell in cells)
 
 
 def _head(table: doc.Table) -> Iterator[str]:
@@ -221,33 +211,9 @@ def _row(table: doc.Table, row: Sequence[doc.Line]) -> str:
         return element("tr", element("th", line(first), attributes), ' class="group"')
     cells = [element("th", line(first), f' scope="row"{_number(table, 0)}')]
     for at, cell in enumerate(rest, 1):
-        attributes = _number(table, at)
-        if isinstance(cell, doc.Heat):
-            attributes = _tint(cell)
         label = f' data-h="{text(table.head[at])}"'
-        cells.append(element("td", line(cell), attributes + label))
+        cells.append(element("td", line(cell), _number(table, at) + label))
     return element("tr", cells)
-
-
-def _tint(cell: doc.Heat) -> str:
-    """The attributes of a tinted cell."""
-    if cell.strength is None:
-        return ' class="none"'
-    attributes = f' style="--v:{figures.tint(cell.strength):.1f}%"'
-    if cell.strength >= 0.5:
-        attributes = f' class="deep"{attributes}'
-    if cell.title:
-        attributes += f' title="{text(cell.title)}"'
-    return attributes
-
-
-def _scale() -> str:
-    """The scale below a heat map: what each tint stands for."""
-    steps = []
-    for tenths in range(0, 11, 2):
-        attributes = _tint(doc.Heat(tenths / 10))
-        steps.append(element("b", f"{10 * tenths}%", attributes))
-    return element("span", steps, ' class="scale" aria-hidden="true"')
 
 
 # --- blocks ------------------------------------------------------------------------------------
@@ -347,7 +313,7 @@ def _first(report: doc.Document) -> str:
 def _is_narrow(block: Any) -> bool:
     """Whether a block has room beside a figure."""
     if isinstance(block, doc.Table):
-        return len(block.head) <= UNBROKEN and not _is_heat_map(block)
+        return len(block.head) <= UNBROKEN
     return isinstance(block, (doc.Words, doc.Bullets))
 
 

@@ -40,7 +40,7 @@ EFFECTS = doc.Table(
     ["contrast", "points", "verdict", "share"],
     [
         ["first", Estimate("+5 (+1 to +9)", 0.05, 0.01, 0.09), "met", "–"],
-        ["second", "none", [doc.Tag("not met", "no"), "why"], doc.Heat(0.7, "70%")],
+        ["second", "none", [doc.Tag("not met", "no"), "why"], "70%"],
     ],
 )
 REPORT = doc.Document(
@@ -57,8 +57,7 @@ REPORT = doc.Document(
 def evil():
     """A report whose every word comes from a hostile server."""
     cells = (EVIL, doc.Tag(EVIL), doc.Link(EVIL, EVIL), doc.Code(EVIL), Estimate(EVIL))
-    rows = [[cell] for cell in (*cells, doc.Heat(0.7, EVIL, EVIL))]
-    table = doc.Table([EVIL], rows, caption=EVIL)
+    table = doc.Table([EVIL], [[cell] for cell in cells], caption=EVIL)
     groups = {EVIL: [Point(EVIL, 0.5, 0.2, 0.7, EVIL)]}
     lines = Lines(EVIL, [EVIL], {EVIL: groups}, (EVIL, EVIL))
     plotted = [doc.Plot(lines, EVIL), doc.Plot(Intervals(EVIL, groups, EVIL), EVIL)]
@@ -162,7 +161,7 @@ def test_a_csv_has_a_line_for_each_number_of_a_table_and_none_for_words():
     assert made["effects.csv"] == [
         columns,
         ["", "first", "points", 0.05, 0.01, 0.09, "share", "SIMULATED"],
-        ["", "second", "share", 0.7, None, None, "share", "SIMULATED"],
+        ["", "second", "share", 70, None, None, "%", "SIMULATED"],
     ]
     assert "SIMULATED" in made["dots.svg"]
     assert "SIMULATED" not in str(dict(doc.files(REPORT._replace(stamps=[]))))

@@ -82,23 +82,6 @@ def test_marks_reach_the_contrast_of_graphics(scheme, ground):
         assert contrast(colour(name, scheme), colour(ground, scheme)) >= 3, name
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_tint_grows_and_its_figure_is_legible(scheme):
-    """CSS mixes channels, as here."""
-    tints = []
-    for percent in range(101):
-        tints.append(figures.tint(percent / 100))
-        share = tints[-1] / 100
-        mixed = []
-        for deep, light in zip(
-            colour("amount", scheme), colour("panel", scheme), strict=True
-        ):
-            mixed.append(share * deep + (1 - share) * light)
-        words = colour("ink" if percent < 50 else "on", scheme)
-        assert contrast(words, mixed) >= 4.5, percent
-    assert (tints[0], tints[-1]) == (0, 100) and tints == sorted(set(tints))
-
-
 def test_the_sheet_uses_the_named_colours_and_no_other():
     rules = figures.CSS
     for scheme in ("light", "dark"):

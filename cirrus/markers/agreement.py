@@ -65,7 +65,7 @@ def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
     can't tell.
     """
     both = sum(x and y for x, y in rows)
-    ac1 = stats.gwet_ac1(rows, labels=(True, False))
+    ac1 = stats.gwet_ac1(rows)
     reached, why = None, None
     if len(rows) < MIN_RATED:
         why = f"{count(len(rows), 'policy text')} labelled by both; {MIN_RATED} are needed"

@@ -425,11 +425,6 @@ def _rows(table: Table, stamp: str) -> list[list[Any]]:
     return lines
 
 
-def _transposed(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    """The rows turned into columns."""
-    return list(map(list, zip(*rows, strict=True)))
-
-
 def _numbers(cell: Line) -> list[Any]:
     """[estimate, low, high, unit] of a cell, or [] where it holds words."""
     if isinstance(cell, Estimate):

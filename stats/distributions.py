@@ -304,44 +304,14 @@ def add_pmfs(a: Mapping[int, Weight], b: Mapping[int, Weight]) -> dict[int, Weig
 
 
 def root_of(f: Callable[[float], float], a: float, b: float) -> float:
-    """The x between `a` and `b` where `f` is 0, to the last digits; `f` must change sign between
-    them.
-
-    Chandrupatla (1997): inverse quadratic interpolation where it is safe, else bisection. In the
-    loop `a` is the newest point, the root lies between `a` and `b`, and `c` is the point before.
-    """
-    fa, fb = f(a), f(b)
-    if fa == 0:
-        return a
-    best, value, part = b, fb, 0.5
-    for _ in range(200):
-        if value == 0:
-            break
-        x = a + part * (b - a)
-        fx = f(x)
-        c, fc = a, fa
-        if (fx > 0) != (fa > 0):
-            c, fc, b, fb = b, fb, a, fa
-        a, fa = x, fx
-        best, value = b, fb
-        if abs(fa) < abs(fb):
-            best, value = a, fa
-        least = (EPSILON * abs(best) + 1e-300) / abs(b - a)
-        if least > 0.5:
-            break
-        part = _interpolated(a, b, c, fa, fb, fc)
-        part = min(1 - least, max(least, part))
-    return best
-
-
-def _interpolated(
-    a: float, b: float, c: float, fa: float, fb: float, fc: float
-) -> float:
-    """Where to look next, as a share of the way from a to b; 0.5 where interpolation is not safe."""
-    along = (a - b) / (c - b)
-    height = (fa - fb) / (fc - fb)
-    if height**2 >= along or (1 - height) ** 2 >= 1 - along:
-        return 0.5
-    of_b = fa / (fb - fa) * fc / (fb - fc)
-    of_c = fa / (fc - fa) * fb / (fc - fb)
-    return of_b + of_c * (c - a) / (b - a)
+    """The x between `a` and `b` where `f` is 0, to the last digit, by bisection; `f` must change
+    sign between them."""
+    rises = f(a) < 0
+    middle = (a + b) / 2
+    while middle not in (a, b):
+        if (f(middle) < 0) == rises:
+            a = middle
+        else:
+            b = middle
+        middle = (a + b) / 2
+    return middle

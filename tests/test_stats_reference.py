@@ -4,7 +4,6 @@ Values, versions and calls stand in tests/reference/stats/*.json; make_reference
 """
 
 import json
-import math
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 from reference.stats.mixed_data import DATA
 
 import stats
-from stats import distributions
 
 FOLDER = Path(__file__).parent / "reference" / "stats"
 
@@ -84,15 +82,6 @@ def contrast(rows, *rest):
     return stats.contrast(table, *rest)
 
 
-def noncentral_t(t, df, shift):
-    return distributions.noncentral_t_curve(t, df)(shift)
-
-
-def hypergeometric(*counts):
-    pmf = distributions.hypergeometric_pmf(*counts)
-    return [min(pmf), list(pmf.values())]
-
-
 def cosine(*texts):
     return stats.mean_cosine(stats.char_tfidf(*texts))
 
@@ -100,8 +89,6 @@ def cosine(*texts):
 PREPARED = {
     "fit_mixed_logit": by_name,
     "likelihood_ratio": ratio,
-    "noncentral_t_curve": noncentral_t,
-    "hypergeometric_pmf": hypergeometric,
     "bootstrap_ci": bootstrap,
     "mean_cosine": cosine,
     "contrast": contrast,
@@ -112,8 +99,7 @@ def compute(entry):
     name, arguments, options = entry["function"], entry["args"], entry["kwargs"]
     if "form" in options:
         return in_tables(*arguments)
-    room = stats if hasattr(stats, name) else distributions
-    function = PREPARED.get(name) or getattr(room, name)
+    function = PREPARED.get(name) or getattr(stats, name)
     return function(*arguments, **options)
 
 
@@ -139,15 +125,6 @@ def test_agrees_with_the_peer(entry):
             check(getattr(result, field), value, rel=0, abs=limits[field])
     else:
         check(result, expected, rel=limits, abs=limits)
-
-
-PAIRS = [(2, 3), (40, 3), (10, 10), (12, 30), (9, 300)]
-
-
-@pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_the_beta_function_of_whole_numbers_counts_choices(a, b):
-    expected = -math.log(b * math.comb(a + b - 1, b))
-    assert distributions.log_beta(a, b) == pytest.approx(expected, rel=3e-14)
 
 
 # --- agreement, and several tests ---

@@ -17,32 +17,6 @@ from mpmath import mp, mpf
 mp.dps = 50
 
 
-def normal_quantile(p):
-    return float(mp.sqrt(2) * mp.erfinv(2 * mpf(p) - 1))
-
-
-def t_sf(t, df):
-    t, half = mpf(t), mpf(df) / 2
-    x = df / (df + t * t)
-    tail = mp.betainc(half, mpf(1) / 2, 0, x, regularized=True) / 2
-    return float(tail if t >= 0 else 1 - tail)
-
-
-def noncentral_t_cdf(t, df, shift):
-    """Over x = log u, where the density of u = chi/sqrt(df) is smooth on both sides."""
-    t, df, shift = mpf(t), mpf(df), mpf(shift)
-    spread = 1 / mp.sqrt(2 * df)
-    points = sorted([-90 / df, *mp.linspace(-12 * spread, 12 * spread, 25)])
-
-    def weight(x):
-        return mp.exp(df * (x - mp.expm1(2 * x) / 2))
-
-    def below(x):
-        return mp.ncdf(t * mp.exp(x) - shift) * weight(x)
-
-    return float(mp.quad(below, points) / mp.quad(weight, points))
-
-
 # --- the score interval of two proportions ---
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import definitions
 import irrCAC.raw
-import mpmath
 import numpy as np
 import pandas as pd
 import scipy.stats
@@ -43,12 +42,6 @@ def limits(pair):
 
 def exact_p(result):
     return {"statistic": result.statistic, "p": result.pvalue, "exact": True}
-
-
-def hypergeometric_pmf(marked, drawn, total):
-    low, high = max(0, drawn + marked - total), min(marked, drawn)
-    pmf = scipy.stats.hypergeom.pmf(range(low, high + 1), total, marked, drawn)
-    return [low, pmf.tolist()]
 
 
 def bootstrap_ci(samples, name, resamples, level, method, seed=None, clusters=None):
@@ -147,21 +140,7 @@ def newcombe_difference(*counts):
     return limits(interval)
 
 
-def beta_cdf(x, a, b):
-    return float(mpmath.betainc(a, b, 0, mpmath.mpf(x), regularized=True))
-
-
-def binomial_pmf(n, p):
-    return scipy.stats.binom.pmf(range(n + 1), n, p).tolist()
-
-
 PEERS = {
-    "normal_quantile": definitions.normal_quantile,
-    "t_sf": definitions.t_sf,
-    "noncentral_t_curve": definitions.noncentral_t_cdf,
-    "beta_cdf": beta_cdf,
-    "binomial_pmf": binomial_pmf,
-    "hypergeometric_pmf": hypergeometric_pmf,
     "newcombe_difference": newcombe_difference,
     "score_difference": definitions.score_interval,
     "cohens_d": definitions.cohens_d,

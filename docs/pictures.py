@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/images: every report as a reader first sees it, and a figure as --figures writes it.
+"""docs/images: every report as a reader first sees it.
 
     .venv/bin/python docs/pictures.py
 
@@ -20,7 +20,7 @@ SIZE = {"width": 1100, "height": 760}
 COMMANDS = (
     ("run_pilot.py", "--run-id", "mechanism", "--design", "mechanism"),
     ("run_tournament.py", "--plan", "confirmatory"),
-    ("analyze.py", "results/acausal/confirmatory-s42", "--figures", "figures"),
+    ("analyze.py", "results/acausal/confirmatory-s42"),
     ("urrp_run.py", "--run-id", "urrp"),
     ("urrp_analyze.py", "urrp_runs.jsonl", "--html", "u.html"),
 )
@@ -58,10 +58,6 @@ def main() -> None:
                 stdout=subprocess.DEVNULL,
             )
         photograph(folder)
-        shutil.copy(
-            folder / "figures/cooperation-by-symmetry-and-cue.svg",
-            IMAGES / "cooperation.svg",
-        )
 
 
 if __name__ == "__main__":

@@ -83,10 +83,9 @@ def contrast(counts: Tally, weights: Weights, level: float = 0.95) -> UnitContra
     The interval is value ± t × se. se² is the variance of the mean over bulletins and wordings.
     Where bulletins and wordings are crossed, it is the sum of the two variances less the noise that
     both hold (Cameron, Gelbach & Miller 2011), with Satterthwaite's (1946) degrees of freedom.
-    Where they are not, the wider of the two intervals is taken. Each limit lies at least as far
-    from the value as the one that the score intervals of the pooled cells give together (Newcombe
-    1998, method 10; for more than two cells Zou & Donner 2008), and never beyond the possible
-    range.
+    Where they are not, the wider of the two intervals is taken. A limit is never nearer to the
+    value than it would be if every decision were independent (Newcombe 1998, method 10; for more
+    than two cells Zou & Donner 2008), and never beyond the possible range.
 
     Missing outcomes enter neither the value nor its interval; `bounds` has the lower limit with all
     of them counted against the contrast, and the upper one with all of them counted for it.
@@ -160,8 +159,7 @@ def _of_what_was_read(counts: Tally, weights: Weights, level: float) -> UnitCont
 
 
 def _totals(blocks: Blocks, part: int) -> dict[Unit, list[Count]]:
-    """The counts of each bulletin summed over its wordings (`part` BULLETIN), or the other way
-    round."""
+    """Add up the counts of each bulletin (`part` BULLETIN), or of each wording (`part` WORDING)."""
     groups: dict[Unit, list[list[Count]]] = {}
     for pair, cells in blocks.items():
         groups.setdefault(pair[part], []).append(cells)
@@ -247,10 +245,11 @@ def _variance(values: Collection[float]) -> float:
 
 
 def _crossed(by_block: Mapping[Pair, float], level: float) -> Spread | None:
-    """From the value of each block; None where two-way residuals have no degree of freedom.
+    """The interval over crossed bulletins and wordings; None where no degree of freedom is left for
+    the noise.
 
-    These number n - bulletins - wordings + 1 also where few blocks a bulletin split the layout
-    into parts: by simulation, that is nearer to the true standard error than one more a part.
+    The noise has n - bulletins - wordings + 1 of them. Where blocks are few, the layout may fall
+    into parts, and each part would add one; by simulation the standard error is then less exact.
     """
     values, n = list(by_block.values()), len(by_block)
     bulletins, wordings = _groups(by_block, BULLETIN), _groups(by_block, WORDING)

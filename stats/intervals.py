@@ -328,8 +328,8 @@ def _dominance(x: Sequence[float], y: Sequence[float]) -> Dominance:
 
 
 def _scatter(squares: int, total: int, n: int) -> float:
-    """The squared deviations of n whole numbers from their mean, summed, from their sum of squares
-    and their sum. There is one division only, so that no digits cancel."""
+    """The sum of the squared deviations of n whole numbers from their mean. It takes their sum of
+    squares and their sum, and divides only once, so that no digits cancel."""
     return (n * squares - total * total) / n
 
 

@@ -1,5 +1,5 @@
 """Logistic regression with crossed or nested random intercepts, and likelihood-ratio tests between
-such models; what callers hand in is checked and coded here, `logistic` computes."""
+such models. This module checks and codes the rows that callers pass; `logistic` computes."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -229,8 +229,8 @@ def _levels(rows: list[Row], name: str) -> list[int]:
 
 
 def _coding(rows: list[Row], name: str) -> Coding:
-    """{value of a column: (name, number) of each covariate it gives}: itself, or dummies of
-    strings."""
+    """The covariates of each value of a column: the number itself, or the dummies of a string.
+    ValueError for a column that holds anything else."""
     values = [_value(row, i, name) for i, row in enumerate(rows)]
     if all(isinstance(value, str) for value in values):
         return _dummies(name, sorted(set(values)))
@@ -364,23 +364,25 @@ def _separated(
     them, or else the covariates along `direction`."""
     least = 1e-7 * max(map(abs, direction))
     apart = [abs(dot(row, direction)) > least for row in x]
-    largest, sentence = 1, ""
+    named, largest = "", [0]  # a cell of one row says nothing
     for term in sorted((t.split(":") for t in fixed), key=len):
-        members: dict[tuple[Any, ...], list[int]] = {}
-        for i, row in enumerate(rows):
-            values = tuple([row[column] for column in term])
-            members.setdefault(values, []).append(i)
-        for values, within in sorted(members.items(), key=repr):
-            ones = {y[i] for i in within}
-            pure = len(ones) == 1 and all(apart[i] for i in within)
-            if pure and len(within) > largest:
-                largest = len(within)
-                pairs = zip(term, values, strict=True)
-                cell = ", ".join(f"{column} = {value}" for column, value in pairs)
-                told = f"{ones.pop()} in all {largest} rows with {cell}"
-                sentence = f"{outcome} is {told}"
-    if sentence:
-        return sentence
+        for cell, places in _members(rows, term).items():
+            pure = len({y[i] for i in places}) == 1
+            if not pure or not all(apart[i] for i in places):
+                continue
+            if len(places) > len(largest):
+                named, largest = cell, places
+    if named:
+        return f"{outcome} is {y[largest[0]]} in all {len(largest)} rows with {named}"
     slopes = zip(names, direction, strict=True)
     involved = [name for name, slope in slopes if abs(slope) > least]
     return f"{outcome} 0 and 1 are told apart by {', '.join(involved)}"
+
+
+def _members(rows: list[Row], term: list[str]) -> dict[str, list[int]]:
+    """The places of the rows of each cell of a term; a cell is named "S = 1, C = 0"."""
+    members: dict[str, list[int]] = {}
+    for i, row in enumerate(rows):
+        cell = ", ".join([f"{column} = {row[column]}" for column in term])
+        members.setdefault(cell, []).append(i)
+    return dict(sorted(members.items()))

@@ -484,7 +484,7 @@ def _assignments(blocks: list[Block]) -> int:
 
 
 def _inner(blocks: list[Block], observed: int, alternative: str, slack: int) -> range:
-    """The sums of x, counted from 0, that are less extreme than the observed one."""
+    """The range of those sums of x that are less extreme than the observed one."""
     if alternative == "greater":
         return range(observed - slack)
     if alternative == "less":

@@ -39,7 +39,8 @@ class Share(NamedTuple):
 
 
 class Count(NamedTuple):
-    """The outcomes of a cell: their sum `k`, how many there are, and how many are missing."""
+    """The outcomes of a cell: `k` is the sum of those that were read, `n` says how many these are,
+    `missing` how many were not read."""
 
     k: float
     n: int

@@ -10,7 +10,6 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import scipy.optimize
 import scipy.stats
 from mpmath import mp, mpf
 
@@ -75,23 +74,6 @@ def score_interval(k1, n1, k2, n2, level):
 
 def scatter(values, centre):
     return ((np.array(values) - centre) ** 2).sum()
-
-
-def cohens_d(x, y, level):
-    """d, its limits by the noncentrality found by brentq on SciPy's nct."""
-    m, n = len(x), len(y)
-    df, root = m + n - 2, math.sqrt(m * n / (m + n))
-    squares = scatter(x, np.mean(x)) + scatter(y, np.mean(y))
-    d = (np.mean(x) - np.mean(y)) / math.sqrt(squares / df)
-    t, limits = d * root, []
-    for p in ((1 + level) / 2, (1 - level) / 2):
-
-        def excess(shift, p=p):
-            return scipy.stats.nct.cdf(t, df, shift) - p
-
-        shift = scipy.optimize.brentq(excess, t - 30, t + 30, xtol=1e-13, rtol=1e-14)
-        limits.append(float(shift / root))
-    return {"value": float(d), "low": limits[0], "high": limits[1]}
 
 
 def cliffs_delta(x, y, level):

@@ -143,7 +143,6 @@ def newcombe_difference(*counts):
 PEERS = {
     "newcombe_difference": newcombe_difference,
     "score_difference": definitions.score_interval,
-    "cohens_d": definitions.cohens_d,
     "cliffs_delta": definitions.cliffs_delta,
     "contrast": definitions.contrast,
     "bootstrap_ci": bootstrap_ci,

@@ -4,6 +4,7 @@ import math
 import random
 from fractions import Fraction
 from itertools import combinations, product
+from statistics import pstdev
 
 import pytest
 
@@ -136,6 +137,20 @@ def test_a_common_unit_is_at_least_a_ten_thousandth(unit, exact):
 
 
 # --- bootstrap ---
+
+
+def test_two_values_are_counted_as_if_every_resample_were_drawn():
+    x, y = [1, 0, 1, 1, 1], [0, 0, 1]
+    pairs = product(product(x, repeat=5), product(y, repeat=3))
+    means = sorted(Fraction(sum(a), 5) - Fraction(sum(b), 3) for a, b in pairs)
+    for level in (0.5, 0.9):
+        limits = []
+        for tail in ((1 - level) / 2, (1 + level) / 2):
+            limits.append(float(means[math.ceil(tail * len(means)) - 1]))
+        counted = {"method": "percentile", "level": level}
+        result = stats.bootstrap_ci((x, y), "mean_difference", **counted)
+        assert result[1:3] == pytest.approx(limits)
+        assert result.se == pytest.approx(pstdev(map(float, means)))
 
 
 def test_two_values_are_counted_at_any_size():

@@ -4,9 +4,6 @@ Used by peers.py only. Nothing here is shared with the code under test.
 """
 
 import math
-from collections import Counter
-from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -129,53 +126,3 @@ def contrast(rows, weights, level):
     half = t_quantile(level, df) * se
     limits = {"low": value - half, "high": value + half}
     return {"value": value, **limits, "se": se, "df": float(df)}
-
-
-# --- the exact bootstrap of means ---
-
-
-def resampled_means(sample, sign):
-    """Every mean of n draws, `sign` it, and in how many of the n^n ways it comes about."""
-    n = len(sample)
-    return Counter(sign * sum(drawn) / n for drawn in product(sample, repeat=n))
-
-
-def bca_tails(samples, share, tails):
-    cubes = squares = 0
-    for sign, sample in zip((1, -1), samples, strict=False):
-        n, centre = len(sample), sum(sample) / len(sample)
-        for value in sample:
-            influence = sign * (value - centre) / n
-            squares += influence**2
-            cubes += influence**3
-    acceleration = float(cubes) / 6 / float(squares) ** 1.5
-    bias = scipy.stats.norm.ppf(float(share))
-    shifted = bias + scipy.stats.norm.ppf(tails)
-    return scipy.stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
-
-
-def exact_bootstrap(samples, method, level):
-    """All n^n resamples of each sample, in fractions; BCa by its formulas."""
-    samples = [[Fraction(str(value)) for value in sample] for sample in samples]
-    whole, value = Counter({0: 1}), 0
-    for sign, sample in zip((1, -1), samples, strict=False):
-        value += sign * sum(sample) / len(sample)
-        before, whole = whole, Counter()
-        means = resampled_means(sample, sign)
-        for (a, ways), (b, times) in product(before.items(), means.items()):
-            whole[a + b] += ways * times
-    total = whole.total()
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    if method == "bca":
-        below = sum(ways for mean, ways in whole.items() if mean < value)
-        share = Fraction(2 * below + whole[value], 2 * total)
-        tails = bca_tails(samples, share, tails)
-    order = sorted(whole.elements())
-    low, high = [order[math.ceil(tail * total) - 1] for tail in tails]
-    return {
-        "value": float(value),
-        "low": float(low),
-        "high": float(high),
-        "se": float(np.std(np.array(order, float))),
-        "exact": True,
-    }

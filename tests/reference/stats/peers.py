@@ -44,10 +44,8 @@ def exact_p(result):
     return {"statistic": result.statistic, "p": result.pvalue, "exact": True}
 
 
-def bootstrap_ci(samples, name, resamples, level, method, seed=None, clusters=None):
+def bootstrap_ci(samples, name, resamples, level, method, seed, clusters=None):
     """SciPy's interval from the resamples that the function itself draws."""
-    if seed is None:
-        return definitions.exact_bootstrap(samples, method, level)
     values = []  # of the estimate, then of the resamples
 
     def recorded(*drawn):

@@ -363,35 +363,11 @@ def test_megabytes_are_read_like_any_other_text(piece):
 
 # --- what a server sends -----------------------------------------------------------------------
 
-REASONED = {"reasoning_tokens": 1}
-ANSWER = {
-    "id": "gen-1",
-    "model": "m",
-    "provider": "up",
-    "error": None,
-    "usage": {
-        "prompt_tokens": 1,
-        "completion_tokens": 2,
-        "cost": 0.1,
-        "completion_tokens_details": REASONED,
-    },
-    "choices": [
-        {
-            "finish_reason": "stop",
-            "error": None,
-            "message": {"content": "Hi", "refusal": None},
-        }
-    ],
-}
-ERROR = {
-    "error": {
-        "code": 429,
-        "message": "no",
-        "http_status": 429,
-        "metadata": {"reasons": []},
-        "availability": {"retryable": True, "retry_after": 1},
-    }
-}
+# Bodies of real servers, as tests/test_replies.py has them too.
+SERVED = []
+for line in (ROOT / "tests/replies.jsonl").read_text("utf-8").splitlines():
+    reply = json.loads(line)
+    SERVED.append(reply.get("body", reply))
 PRICES = {"prompt": "0.1", "completion": "0.2", "request": "0"}
 MODEL = {
     "id": "m",
@@ -400,7 +376,7 @@ MODEL = {
     "reasoning": {"mandatory": True, "supported_efforts": ["low"]},
 }
 BALANCE = {"data": {"limit_remaining": 1.5}}
-BODIES = altered(ANSWER) | altered(ERROR) | ANY_TEXT | HARD_JSON
+BODIES = st.one_of(*map(altered, SERVED), ANY_TEXT, HARD_JSON)
 NAMES = st.sampled_from(["retry-after", "x-openrouter-cache-status", "content-type"])
 VALUES = ["60", "-1", "1e999", "nan", "Wed, 21 Oct 2099 07:28:00 GMT", "HIT"]
 VALUES += ["Wed, 99 Foo 0000"]

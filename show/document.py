@@ -351,11 +351,9 @@ def files(report: Document) -> Iterator[tuple[str, str | list[list[Any]]]]:
     """(file name, content) of every figure as SVG, and of every table with numbers as the lines of
     a CSV."""
     stamp = SIMULATED if simulated(report) else ""
-    titles, drawn = [], []
-    for title, block in _walk(_blocks(report), report.title):
-        titles.append(title)
-        drawn.append(block)
-    for name, block in zip(slugs(titles), drawn, strict=True):
+    found = list(_walk(_blocks(report), report.title))
+    names = slugs(title for title, _ in found)
+    for name, (_, block) in zip(names, found, strict=True):
         if isinstance(block, Plot):
             yield f"{name}.svg", plots.svg_file(block.figure, stamp)
             continue

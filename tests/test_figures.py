@@ -8,56 +8,43 @@ import pytest
 
 from show import figures
 
-ENTRY = {"value": -0.05, "low": -0.25, "high": 0.15}
 PARTLY = {"usd": 0.5, "unknown": 2, "why": "w"}
 BLANKS = "a\u00a0b\u2009c\u3000é 漢 🙂 \n\t"
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        (figures.plain(-5.04, 1), "−5.0"),
-        (figures.plain(None), "–"),
-        (figures.plain(-1234.5, 1), "−1,234.5"),
-        (figures.plain(-3.7499999999999996, 1), "−3.8"),
-        (figures.signed(0.214), "+0.21"),
-        (figures.signed(0.004), "0.00"),
-        (figures.signed(-0.004), "0.00"),
-        (figures.percent(0.9688, 1), "96.9%"),
-        (figures.points(None), "unknown"),
-        (figures.rate(0.5, 0.25, 0.75), "50% (25 to 75)"),
-        (figures.rate(0.5), "50%"),
-        (figures.span(-0.25, 0.15), "95% interval −25.0 to +15.0"),
-        (figures.span(None, 0.15), "no interval"),
-        (figures.dollars(0), "$0"),
-        (figures.dollars(0.00421), "$0.0042"),
-        (figures.dollars(1), "$1.00"),
-        (figures.cost(PARTLY), "at least $0.5000 (w)"),
-        (figures.cost(PARTLY | {"usd": 0}), "unknown"),
-        (figures.cost(PARTLY | {"unknown": 0}), "$0.5000"),
-        (figures.p_value(0.1), "0.10"),
-        (figures.p_is(0.00009), "p < 0.0001"),
-        (figures.p_is(0.0001), "p = 0.0001"),
-        (figures.p_is(None), "no p"),
-        (figures.estimate(ENTRY, 100, 1).words, "−5.0 (−25.0 to +15.0)"),
-        (figures.estimate(ENTRY | {"low": None}, 100, 1).words, "−5.0"),
-        (figures.estimate(ENTRY | {"value": None}).words, "–"),
-        (figures.visible(BLANKS), BLANKS),
-        (figures.visible("\x1b[31m\r"), "[U+001B][31m[U+000D]"),
-        (figures.visible("x\u202ey\ufffd\U000e0041"), "x[U+202E]y[U+FFFD][U+E0041]"),
-    ],
-)
+# What the golden pages of the committed examples do not hold.
+WRITTEN = [
+    (figures.plain(None), "–"),
+    (figures.plain(-1234.5, 1), "−1,234.5"),
+    (figures.plain(-3.7499999999999996, 1), "−3.8"),
+    (figures.signed(-0.004), "0.00"),
+    (figures.points(None), "unknown"),
+    (figures.rate(0.5), "50%"),
+    (figures.span(None, 0.15), "no interval"),
+    (figures.dollars(0.00421), "$0.0042"),
+    (figures.dollars(1), "$1.00"),
+    (figures.cost(PARTLY), "at least $0.5000 (w)"),
+    (figures.cost(PARTLY | {"usd": 0}), "unknown"),
+    (figures.p_value(0.1), "0.10"),
+    (figures.p_is(0.00009), "p < 0.0001"),
+    (figures.p_is(0.0001), "p = 0.0001"),
+    (figures.p_is(None), "no p"),
+    (figures.estimate({"value": -0.05, "low": None, "high": 1}, 100).words, "−5.00"),
+    (figures.visible(BLANKS), BLANKS),
+    (figures.visible("\x1b[31m\r"), "[U+001B][31m[U+000D]"),
+    (figures.visible("x\u202ey\ufffd\U000e0041"), "x[U+202E]y[U+FFFD][U+E0041]"),
+]
+
+
+@pytest.mark.parametrize(("written", "expected"), WRITTEN)
 def test_a_figure_in_words(written, expected):
     assert written == expected
 
 
 def colour(name, scheme):
     """Red, green and blue, 0 to 1."""
-    return [byte / 255 for byte in bytes.fromhex(_hex(name, scheme)[1:])]
-
-
-def _hex(name, scheme):
-    return dict(re.findall(r"--(\w+):(#\w+);", figures.variables(scheme)))[name]
+    colours = dict(re.findall(r"--(\w+):#(\w+);", figures.variables(scheme)))
+    return [byte / 255 for byte in bytes.fromhex(colours[name])]
 
 
 def luminance(channels):

@@ -72,14 +72,9 @@ def test_no_fit_says_why(arguments, sentence):
     assert set(numbers) == {None}
 
 
-def test_tests_and_limits_are_walds():
-    result = fit(fixed=["S", "site", "S:site"])
-    names = ["(Intercept)", "S", "site[b]", "site[c]", "S:site[b]", "S:site[c]"]
-    assert [c.name for c in result.coefficients] == names
-    for c in result.coefficients:
+def test_limits_are_walds():
+    for c in fit(fixed=["S", "site", "S:site"]).coefficients:
         half = 1.959963984540054 * c.se
-        assert c.z == pytest.approx(c.estimate / c.se)
-        assert c.p == pytest.approx(math.erfc(abs(c.z) / math.sqrt(2)))
         limits = c.estimate - half, c.estimate + half
         assert (c.low, c.high) == pytest.approx(limits)
 

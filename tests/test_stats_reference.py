@@ -4,6 +4,7 @@ Values, versions and calls stand in tests/reference/stats/*.json; make_reference
 """
 
 import json
+import math
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -125,6 +126,15 @@ def test_agrees_with_the_peer(entry):
             check(getattr(result, field), value, rel=0, abs=limits[field])
     else:
         check(result, expected, rel=limits, abs=limits)
+
+
+def test_many_degrees_of_freedom_keep_their_digits():
+    # The expansion of Student's quantile around the normal one (Abramowitz & Stegun, 26.7.5).
+    z, df = 1.959963984540054, 19_999
+    wider = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    quantile = z + wider[0] / df + wider[1] / df**2
+    high = stats.t_interval([-1, 1] * 10_000).high
+    assert high * math.sqrt(df) == pytest.approx(quantile, rel=2e-13)
 
 
 # --- agreement, and several tests ---

@@ -264,10 +264,8 @@ def _from_ratios(ratios: list[float]) -> list[float]:
 
 def binomial_pmf(n: int, p: float) -> list[float]:
     """The list of P(K = k) for k = 0 … n."""
-    if p in (0, 1):
-        certain = [0.0] * (n + 1)
-        certain[int(n * p)] = 1.0
-        return certain
+    if p == 1:
+        return [0.0] * n + [1.0]
     odds = p / (1 - p)
     return _from_ratios([(n - k) / (k + 1) * odds for k in range(n)])
 

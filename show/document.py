@@ -333,7 +333,7 @@ def aligned(table: Table) -> Iterator[str]:
     rows = []
     for row in (table.head, *table.rows):
         rows.append([inline(words_of(cell)) for cell in row])
-    _, *widths = [max(map(len, column)) for column in _transposed(rows)]
+    _, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = WIDTH - sum(2 + width for width in widths)
     most = min(NAME, room) if room >= SHORTEST else NAME
     longest = min(most, max(len(name) for name, *_ in rows))

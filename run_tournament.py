@@ -24,6 +24,7 @@ strategies_r1.json …, round_1_games.json …, acausal_manifest.json, transcrip
 journal.jsonl.gz. The same command resumes; `analyze.py --verify` derives every file again.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
@@ -376,14 +377,14 @@ def seeds_given(args) -> list[int] | None:
     if args.seeds is not None and args.seed is not None:
         raise UsageError("--seed and --seeds: give one of them")
     texts = cli.names(args.seeds)
-    seeds: list[Any] = []
     if args.seed is not None:
-        seeds = [args.seed]
-    elif texts is not None:
-        # `check` refuses what is no number.
-        seeds = [int(text) if text.isdecimal() else text for text in texts]
-    else:
+        texts = [str(args.seed)]
+    if texts is None:
         return None
+    seeds: list[Any] = []
+    for text in texts:
+        # `check` refuses what is no number.
+        seeds.append(int(text) if re.fullmatch("[0-9]{1,18}", text) else text)
     return shape.check(shape.several(c.SEED), seeds, "--seeds")
 
 

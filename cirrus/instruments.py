@@ -249,12 +249,25 @@ def further_texts(
     config: Mapping[str, Any], source: Source, simulated: bool
 ) -> dict[str, str]:
     """Return {path: text} of the files that a study uses beside its domain's prompts:
-    probes, and worked examples, which a live run needs for its warm-up too."""
+    probes, worked examples and, in a live run, the forms of the warm-up."""
     files: dict[str, str] = {}
     if config.get("probes"):
         read_text(source, probes.FILE, files)
-    if config.get("examples") or not simulated:
+    if config.get("examples"):
         read_text(source, EXAMPLES, files)
+    if not simulated:
+        files |= warmup_texts(source)
+    return files
+
+
+def warmup_texts(source: Source) -> dict[str, str]:
+    """Return {path: text} of the warm-up's forms, from `source` or, where it has none,
+    from the project."""
+    files: dict[str, str] = {}
+    try:
+        read_text(source, EXAMPLES, files)
+    except UsageError:
+        read_text(PROMPTS, EXAMPLES, files)
     return files
 
 
@@ -443,7 +456,7 @@ def origin_of(
     folder = Path(out) / run.folder
     texts = dict(domain_of(run.config["domain"], prompts).texts)
     if not choice.simulated:
-        read_text(prompts, EXAMPLES, texts)
+        texts |= warmup_texts(prompts)
     identity: dict[str, Any] = {
         "config": run.config,
         "prompts": {path: sha256(text) for path, text in texts.items()},
@@ -568,7 +581,7 @@ def estimate(
     calls = encounters.typical_calls(t)
     warming = []
     if not choice.simulated:
-        examples = read_text(PROMPTS, EXAMPLES, {})
+        examples = warmup_texts(PROMPTS)[EXAMPLES]
         warming = [(warmup.request, 1) for warmup in encounters.warmups(t, examples)]
     by_stage = dict.fromkeys(STAGES, 0)
     tokens = 0

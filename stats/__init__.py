@@ -8,6 +8,7 @@ computed is None, and the field `why` says the reason. Bad input raises ValueErr
 
 from .agreement import gwet_ac1, positive_agreement
 from .contrasts import contrast, counted_against, holm, tally
+from .groups import permutation_anova
 from .intervals import (
     cliffs_delta,
     cohens_d,

@@ -98,6 +98,22 @@ def sign_flip_test(values, alternative):
     return exact_p(result)
 
 
+def f_statistic(*groups):
+    return scipy.stats.f_oneway(*groups).statistic
+
+
+def kruskal_statistic(*groups):
+    return scipy.stats.kruskal(*groups).statistic
+
+
+def permutation_anova(groups, statistic):
+    function = {"mean": f_statistic, "rank": kruskal_statistic}[statistic]
+    result = scipy.stats.permutation_test(
+        groups, function, n_resamples=np.inf, vectorized=False, alternative="greater"
+    )
+    return exact_p(result)
+
+
 def gwet_ac1(ratings):
     result = irrCAC.raw.CAC(pd.DataFrame(ratings), digits=15).gwet()["est"]
     fields = {
@@ -144,6 +160,7 @@ PEERS = {
     "cliffs_delta": definitions.cliffs_delta,
     "contrast": definitions.contrast,
     "bootstrap_ci": bootstrap_ci,
+    "permutation_anova": permutation_anova,
     "sign_flip_test": sign_flip_test,
     "gwet_ac1": gwet_ac1,
     "char_tfidf": char_tfidf,

@@ -7,7 +7,7 @@ message of an error is the one line that a user reads.
 
 import sys
 
-VERSION = "0.1.0"
+VERSION = "0.4.0"
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")  # of reasoning
 KEY_VARIABLE = "OPENROUTER_API_KEY"
 

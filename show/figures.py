@@ -221,7 +221,6 @@ COLOURS = {
     "rule": Colour("#d5dbe1", "#36404b"),  # hairlines that only decorate
     "edge": Colour("#7b858f", "#7b858f"),  # the edge of a field or a button
     "link": Colour("#0b5cad", "#7db8ff"),  # links, and the ring of the focus
-    "on": Colour("#ffffff", "#0d1116"),  # text on a filled bar
     "cooperate": Colour("#0b5cad", "#6aaeff"),  # COORDINATE, SHARE, C
     "defect": Colour("#b04a00", "#f2a25c"),  # the other act: PREEMPT, RESERVE, D
     "none": Colour("#69737e", "#98a2ae"),  # no decision: unread, missing; baselines
@@ -233,7 +232,6 @@ COLOURS = {
     "pass": Colour("#0a7a55", "#6fe0a8"),  # pass, met, obeyed
     "fail": Colour("#8f1414", "#ff6b60"),  # fail, not met, damaged
     "undecided": Colour("#946200", "#fbd15a"),  # undecided, incomplete
-    "amount": Colour("#54299f", "#b9a0ff"),  # unused: was the tint of a heat map
     "stamp": Colour("#714500", "#ffd27a"),  # SIMULATED, PILOT, INCOMPLETE
     "stampground": Colour("#fff1d6", "#3a2d10"),
 }
@@ -311,16 +309,6 @@ tr.group th{font-weight:600;padding-top:.6rem}
 td.n,th.n{text-align:right;padding-right:1.1rem;font-variant-numeric:tabular-nums}
 .pair{white-space:nowrap}
 .cols th,.cols td,.question th,.question td{padding-right:.5rem}.cols thead th{font-size:.86rem}
-.heat{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}
-.heat th,.heat td{border:0;padding:.22rem .45rem;font-size:.86rem}
-.heat th{max-width:13rem}.heat thead th{font-weight:400;text-align:right}
-.heat tbody th{position:sticky;left:0;background:var(--paper);min-width:5.5rem}
-.heat td,.scale b{text-align:right;font-variant-numeric:tabular-nums;border-radius:.2rem;
-color:var(--ink);background:color-mix(in srgb,var(--amount) var(--v),var(--panel))}
-.heat td{min-width:3.4rem;white-space:nowrap}.heat .deep,.scale .deep{color:var(--on)}
-.heat td.none{color:var(--dim);background:none}
-.scale{display:flex;gap:2px;align-items:center;margin:.1rem 0 .3rem;font-size:.82rem}
-.scale b{font-weight:400;padding:.1rem .5rem}
 .tag,.stamp{display:inline-block;border:1px solid currentColor;border-radius:.3rem;
 padding:0 .4rem;font-size:.82rem;white-space:nowrap;font-weight:400}
 .tag.stamp,.stamp{background:var(--stampground);color:var(--stamp);font-weight:600}
@@ -361,9 +349,7 @@ table.stacked thead{display:none}table.stacked tr{display:block;padding:.45rem 0
 border-bottom:1px solid var(--rule)}
 table.stacked td,table.stacked th{display:block;border:0;padding:.05rem 0;text-align:left}
 table.stacked tbody th{font-weight:600}
-table.stacked td[data-h]:not(:empty)::before{content:attr(data-h) ": ";color:var(--dim)}
-table.heat{width:100%}table.heat td{padding:.05rem .45rem;white-space:normal}
-table.heat td[data-h]:not(:empty)::before{color:inherit}}
+table.stacked td[data-h]:not(:empty)::before{content:attr(data-h) ": ";color:var(--dim)}}
 @media print{@page{size:A4;margin:12mm}:root{color-scheme:light;font-size:8pt}
 body{font-size:1rem;line-height:1.35}main,footer{max-width:none;padding:0}
 .skip,nav,.trials{display:none}
@@ -374,8 +360,8 @@ th,td{padding:.12rem .5rem .12rem 0}.cols{grid-template-columns:1fr 1fr;gap:.4re
 figure{max-width:26rem;margin:.3rem 0}details{border:0;margin:0}summary{padding:.1rem 0}
 footer{margin-top:.6rem}
 figure,tr{break-inside:avoid}h2,h3{break-after:avoid}
-.heat td,.scale b,.banner,.tag,svg{print-color-adjust:exact;
--webkit-print-color-adjust:exact}.wide{overflow:visible}.heat tbody th{position:static}}
+.banner,.tag,svg{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.wide{overflow:visible}}
 """
 DARK = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables('dark')}}}}}"
 CSS = f"\n:root{{color-scheme:light dark;{variables('light')}}}\n{DARK}{SHEET}{SVG}\n"

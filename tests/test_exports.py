@@ -163,8 +163,9 @@ def headlines(folder):
     return points
 
 
-def test_a_recipe_gives_the_headlines_of_one_shot_studies(folder):
-    printed = run(*example("cells.HP"), folder)
+@pytest.mark.parametrize("word", ["cells.HP", '"HP"]'])
+def test_recipes_give_the_headlines_of_one_shot_studies(folder, word):
+    printed = run(*example(word), folder)
     lines = [line.rpartition(" ") for line in printed.splitlines()]
     assert {name: value for name, _, value in lines} == headlines(folder)
 

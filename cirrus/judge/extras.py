@@ -129,10 +129,11 @@ def half_open(meeting: Mapping[str, Any]) -> str:
     return interval(low, high, 1)
 
 
-def worth(meeting: Mapping[str, Any]) -> str:
-    """Return the strength as text, such as "3.0 times the temptation (2.1 to 3.9)"."""
+def strength(meeting: Mapping[str, Any], unit: str = "") -> str:
+    """Return the strength as text, such as "3.0 times the temptation (2.1 to 3.9)"
+    with the unit " times the temptation"."""
     value = BEYOND if meeting["value"] is None else plain(meeting["value"], 1)
-    return bracketed(f"{value} times the temptation", half_open(meeting))
+    return bracketed(f"{value}{unit}", half_open(meeting))
 
 
 def placed(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
@@ -166,18 +167,21 @@ EXTRAS: dict[str, Callable] = {"lever": lever, "mechanism": placed, "twin": twin
 
 
 def lever_headline(parts: Mapping[str, Mapping], called: str) -> str | None:
-    """Say what symmetry and cue are worth to the first model that shows it; None
-    where none does."""
+    """Say what symmetry and cue are worth to each model that shows it, or to the first
+    of more than four; None where none does."""
     shown = []
     for model, part in parts.items():
         if part["meets"]["why"] in (None, BEYOND):
             shown.append(model)
     if not shown:
         return None
-    first = shown[0]
-    told = f"Symmetry and cue are worth {worth(parts[first]['meets'])} to {first}"
-    if len(parts) > 1:
-        told += f"; {len(shown)} of {count(len(parts), called)}"
+    first, *others = shown
+    value = strength(parts[first]["meets"], " times the temptation")
+    told = f"Symmetry and cue are worth {value} to {first}"
+    if len(shown) > 4:
+        return f"{told}; {len(shown)} of {count(len(parts), called)} show it."
+    for model in others:
+        told += f", {strength(parts[model]['meets'])} to {model}"
     return f"{told}."
 
 

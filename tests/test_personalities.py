@@ -9,13 +9,10 @@ import gzip
 import json
 from collections import Counter
 from contextlib import nullcontext
-from unittest import mock
 
 import personalities
 import pytest
-from provider import Clock
-
-from common import ask
+from provider import without_waiting
 
 # name: (exit code, decisions read at least of forty a model, words that stand in what is printed)
 EXPECTED = {
@@ -82,7 +79,7 @@ def served(request):
 @pytest.mark.parametrize("served", EXPECTED, indirect=True, ids=str)
 def test_what_a_pilot_makes_of_a_model(cli, tmp_path, served):
     code, least, words = EXPECTED[served.name]
-    jumping = mock.patch.object(ask.Clock, "loop", Clock().loop)
+    jumping = without_waiting()
     if served.name == "loading_503":  # loads six seconds
         jumping = nullcontext()
     where = ("--base-url", served.base_url, "--out", "o", "--run-id", "x")

@@ -12,9 +12,7 @@ from statistics import mean
 
 import pytest
 from conftest import run_in
-from provider import Clock
-
-from common import ask
+from provider import without_waiting
 
 SMALL = ("--agents", 4, "--rounds", 2, "--out", "o", "--analyze")
 CLEAN = "Decision: {choice}\nRationale: It suits us."
@@ -176,10 +174,10 @@ def test_the_advice_goes_by_the_commonest_status(pilot, text, status, advice):
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_what_was_not_answered_is_asked_again_and_has_no_contrast(pilot, monkeypatch):
-    monkeypatch.setattr(ask.Clock, "loop", Clock().loop)  # retries wait
+def test_what_was_not_answered_is_asked_again_and_has_no_contrast(pilot):
     broken = {"fault": "500", "skip": 12}
-    done, folder = pilot([CLEAN], "--concurrency", 1, faults=[broken])
+    with without_waiting():  # between retries
+        done, folder = pilot([CLEAN], "--concurrency", 1, faults=[broken])
     assert done.returncode == 3
     said = " ".join(said_first(done).partition("INCOMPLETE")[0].split())
     assert said.startswith("double/a: ") and "The same command asks again." in said

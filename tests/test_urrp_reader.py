@@ -7,7 +7,6 @@ from collections import Counter
 import pytest
 from conftest import ROOT
 
-from common import refusals
 from urrp_analyze import LABELS, classify, classify_refusal
 
 DATA = ROOT / "tests" / "data"
@@ -128,13 +127,12 @@ def test_a_refusal_is_found_by_both_floors(text):
     verdict = classify_refusal(text)
     assert verdict.label == "refusal" and verdict.reason.startswith("REFUSE")
     start, end = verdict.span
-    assert text[start:end] and refusals.declines(text)
+    assert text[start:end]
 
 
 @pytest.mark.parametrize("text", ANSWERED)
 def test_an_answer_is_none(text):
     assert classify_refusal(text) == ("compliance", None, None)
-    assert not refusals.declines(text)
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,3 @@
 """pdbench: the iterated prisoner's dilemma between language models and classic policies."""
 
-__version__ = "0.1.0"
+__version__ = "0.4.0"

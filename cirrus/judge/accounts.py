@@ -253,14 +253,14 @@ for account in ACCOUNTS:
 ALWAYS_OPEN = (
     "test recognition",
     "a rule that the notice's being unread makes likeness moot (95%)",
-    "disbelief of both record and known entry (2 to 48%)",
+    "disbelief of both record and known entry (2 to 94%)",
     "exploiting whoever is sure (13 to 92%)",
-    "team reasoning of which at most a quarter survives publicity (30%)",
-    "mixtures of two sums within a bulletin",
+    "team reasoning of which at most a quarter survives publicity (30 to 60%)",
+    "mixtures of two sums within a bulletin (72%)",
     "readers averse to the lever's cells",
-    "words or tones that act by how they go together, and add up on no scale (85 to 95%)",
-    "warmth toward its like alone, with announcements doubted (40%)",
-    "guilt toward readers, and giving that shuns publicity (10%)",
+    "words or tones that act by how they go together, and add up on no scale (92 to 95%)",
+    "warmth toward its like alone, with announcements doubted (43%)",
+    "guilt toward readers, and giving that shuns publicity (8 to 17%)",
 )
 DENIED = (
     "Denied the highest word: a one-boxer that cooperates with its like whatever they had read "

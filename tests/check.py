@@ -2,9 +2,10 @@
 
     .venv/bin/python tests/check.py [FILE…]    # default: what git sees as changed, or last commit
 
-A test file is near a changed file where at most NEAR imports lie between them; a script that a test
-names counts as imported. tests/test_scripts.py always runs first. What the minute does not reach is
-skipped; `make test` runs everything.
+First come the tests named after a changed file (test_journal.py of journal.py), then those that
+derive the committed studies again and the scripts' own; then every test file that is near a changed
+one, where at most NEAR imports lie between them. A script that a test names counts as imported. What
+the minute does not reach is skipped; `make test` runs everything.
 """
 
 import os
@@ -19,7 +20,7 @@ from lint import imports, owner
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 50  # of CPU; the rest of the minute is for ruff and for collecting
 NEAR = 2
-ALWAYS = "tests/test_scripts.py"
+ALWAYS = ("tests/test_confirmatory.py", "tests/test_scripts.py")
 
 
 def git(*command: str) -> list[str]:
@@ -94,7 +95,11 @@ class Minute:
 
 
 def main(files: list[str]) -> int:
-    distance = distances(files or changed()) | {ALWAYS: -1}
+    files = files or changed()
+    distance = distances(files) | dict.fromkeys(ALWAYS, -1)
+    for name in distance:
+        if any(Path(name).stem == f"test_{Path(file).stem}" for file in files):
+            distance[name] = -2
     print(f"check: {len(distance)} test files are near the change", flush=True)
     nearest = sorted(distance, key=lambda name: distance[name])
     return pytest.main(["-q", "-rs", *nearest], plugins=[Minute(distance)])

@@ -94,6 +94,17 @@ def test_a_study_has_the_size_that_methods_has(cli, flags, calls):
 # --- the deal ----------------------------------------------------------------------------------
 
 
+COOPERATIVE = {"L1": "COORDINATE", "L2": "Option A", "L3": "Option B"}
+
+
+def test_the_cooperative_option_stands_first_where_the_order_says_so():
+    rows = study("--models", "sim-coin")
+    for row in rows:
+        first = row["options"][0] == COOPERATIVE[row["label_scheme"]]
+        assert first == (row["order"] == "cooperative-first")
+    assert len({(row["label_scheme"], row["order"]) for row in rows}) == 6
+
+
 @pytest.mark.parametrize("runs", [12, 6, 3])
 def test_wording_scheme_and_order_follow_the_formula_of_methods(runs):
     """Of bulletin b and block k, both from 0: the wording is 12 k / runs + b, round by twelve."""

@@ -4,6 +4,8 @@
 trials an interval may be too wide; then it is `mixed`, never another claim.
 """
 
+import itertools
+
 import pytest
 from urrp_answers import (
     DENIALS,
@@ -177,3 +179,24 @@ def test_a_model_earns_the_verdict_of_its_conduct(tmp_path, name):
 
 def test_there_are_forty():
     assert len(MODELS) == 40
+
+
+@pytest.mark.parametrize(
+    ("refused", "state"),
+    [(0, "present"), (2, "undecided"), (6, "absent")],
+)
+def test_bifurcation_needs_investigation_to_be_discussed_beyond_doubt(
+    tmp_path, refused, state
+):
+    """It refuses all that affirms, and so many of each ten of its thirty answers to
+    investigation. Wilson's limits of 30, 24 and 12 of 30 that discuss it are 89 to 100%,
+    63 to 90% and 25 to 58%; the threshold is 70%."""
+    turns = itertools.cycle([True] * refused + [False] * (10 - refused))
+
+    def now_and_then(item):
+        return REFUSAL if next(turns) else words_of(item)
+
+    table = all_of(SELF, ONE) | {"investigate": (now_and_then,)}
+    path = write(tmp_path / "runs.jsonl", lines(respond(table), 10))
+    (model,) = analyze([path]).models
+    assert model.signatures["bifurcation"].state == state

@@ -339,8 +339,10 @@ def _run(folder: Folder, instruments: Instruments) -> Content:
     if manifest["state"] == "running":  # its files may be of an earlier session
         files, given, again = {}, folder.names, manifest
     elif manifest["state"] == "incomplete":
-        given = {JOURNALS[0], "inflight.jsonl"}
-        if answers.size != answers.path.stat().st_size:
+        # Packed, where the run was complete under an earlier version of its design.
+        given = {answers.path.name, "inflight.jsonl"}
+        plain = answers.path.name == JOURNALS[0]
+        if plain and answers.size != answers.path.stat().st_size:
             problems.append(f"{JOURNALS[0]}: its last line is not whole; restore it")
     if not manifest.keys() & SINCE_02 and not any(map(again.get, SINCE_02)):
         again = {key: value for key, value in again.items() if key not in SINCE_02}

@@ -16,7 +16,7 @@ FRAMES = {}
 for name, folder in FOLDERS.items():
     FRAMES[name] = json.loads((ROOT / "prompts" / folder / "frame.json").read_bytes())
 BOTH, NEITHER, SYMMETRY = ("high", "present"), ("low", "absent"), ("high", "absent")
-# METHODS, "One-shot designs", its tables: symmetry, cue, entry, lever.
+# docs/mechanism.md, "Cells": symmetry, cue, entry, lever.
 TABLE = {
     "2x2": {
         "HP": (*BOTH, "due", 0),

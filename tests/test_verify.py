@@ -186,6 +186,18 @@ def test_every_folder_is_a_line_and_a_last_one_counts_them(here):
     assert code == 2 and said.endswith(", 2 failed\n") and "2 of" in errors
 
 
+def test_an_unfinished_run_may_have_a_packed_journal(cli, double, tmp_path):
+    """So it is where a design has grown a cell since the run was complete."""
+    double.script(faults=[{"fault": "402", "skip": 4}])
+    where = ("--base-url", double.url, "--models", "double/a", "--out", "o")
+    assert cli("run_pilot.py", *where, "--runs", 1).returncode == 5
+    plain = run_in(tmp_path / "o") / "journal.jsonl"
+    plain.with_suffix(".jsonl.gz").write_bytes(packed(plain.read_bytes()))
+    plain.unlink()
+    done = cli("analyze.py", "--verify", "o")
+    assert done.returncode == 3 and "move it away" not in done.stdout + done.stderr
+
+
 def test_an_empty_folder_and_a_torn_journal_are_named(cli, double, tmp_path):
     double.script(faults=[{"fault": "402", "skip": 4}])
     where = ("--base-url", double.url, "--models", "double/a", "--out", "o")

@@ -168,11 +168,11 @@ def document(
 
 def power(out: Mapping[str, Any]) -> str:
     """Say how often a pilot of this size (or the next smaller one in POWER) finds an
-    effect."""
-    size = min(POWER)
-    for known in POWER:
-        if known <= _runs(out):
-            size = known
+    effect; "" below the smallest."""
+    sizes = [size for size in POWER if size <= _runs(out)]
+    if not sizes:
+        return ""
+    size = max(sizes)
     found = []
     for effect, share in zip(EFFECTS, POWER[size], strict=True):
         found.append(f"{effect} in {percent(share)}")

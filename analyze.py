@@ -371,8 +371,8 @@ def together(runs: Iterable[Path]) -> tuple[doc.Document, dict[str, bytes]]:
 
 
 def elsewhere(folder: verify.Folder) -> verify.Content | None:
-    """Return what an analysis that --out wrote must hold, derived again from the runs
-    that its runs.json names. Return None for other folders."""
+    """Derive again what an analysis in a folder of its own (--out) must hold, from the
+    runs that its runs.json names. Return None for other folders."""
     if RUNS_FILE not in folder.names or plans.is_analysis(folder):
         return None
     runs = runs_named(folder.path)

@@ -1300,12 +1300,12 @@ def jaccard(n: int) -> Callable[[str, str], float | None]:
     has such a run."""
 
     @cache
-    def runs(text: str) -> frozenset[tuple[str, ...]]:
+    def sequences(text: str) -> frozenset[tuple[str, ...]]:
         said = re.findall(r"\w+", text.lower())
         return frozenset(zip(*(said[i:] for i in range(n)), strict=False))
 
     def compare(a: str, b: str) -> float | None:
-        ours, theirs = runs(a), runs(b)
+        ours, theirs = sequences(a), sequences(b)
         every = len(ours | theirs)
         return len(ours & theirs) / every if every else None
 

@@ -74,8 +74,8 @@ class PromptSeen(NamedTuple):
         return cues.S, cues.C, cues.entry, cues.record, cues.lever, cues.alike
 
     def luck(self, what: str, *names: str) -> float:
-        """Return a normal number that all prompts share in which the named cues are
-        the same."""
+        """Return a normally distributed random number, the same for all prompts whose
+        named cues are the same."""
         held = [getattr(self.cues, name) for name in names]
         return self.study.luck(what, *held)
 
@@ -233,8 +233,8 @@ def evidence(seen: PromptSeen) -> float:
 def diagonal(seen: PromptSeen) -> float:
     """Return 1 where the own late act leads to the better of two outcomes, else −1.
 
-    Where most pairs were alike the two are both late and both early, else the two in
-    which the acts differ.
+    If most pairs were alike, compared are both late and both early; otherwise the two
+    outcomes in which the acts differ.
     """
     better = payoff(seen) if alike(seen) > 0.5 else -apart(seen)
     return math.copysign(1, better)

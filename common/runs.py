@@ -225,7 +225,8 @@ class RunFolder:
     @property
     def finished(self) -> bool:
         """Whether there is nothing to do: all calls are answered and every file is
-        there. A model that was set aside is tried again."""
+        there. A run with a model that was set aside is not finished: that model is
+        tried again."""
         if self.manifest.get("state") != "complete" or self.manifest.get("set_aside"):
             return False
         files: dict[str, str] = self.manifest["files"]

@@ -93,8 +93,8 @@ SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
 PIECE = 12  # characters of a key in a row that are hidden too
 DEEPEST = 9  # kinds of escapes in one another
 LOWER = str.maketrans(ascii_uppercase + "-_", ascii_lowercase + "+/")
-# An escape of JSON, Python, addresses or HTML, however often it was escaped again; and what no
-# key holds.
+# Matches an escape of JSON, Python, addresses or HTML, however often it was escaped again, or
+# characters that no key can hold.
 ESCAPE = re.compile(
     r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt])?"
     r"|%(?:25)*([0-9a-f]{2})|&(?:amp;)*(#?\w{1,16};)|[^ -~]+",

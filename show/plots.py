@@ -119,7 +119,7 @@ class Lines(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How many of a row went where, a bar in each column: {group: {row: counts by column}}."""
+    """Counts by row and column, each drawn as a bar: {group: {row: its count in each column}}."""
 
     title: str
     columns: Sequence[str]

@@ -217,7 +217,8 @@ def _orthogonal_complement(rows: Sequence[Vector], width: int) -> list[list[floa
 
 
 def _extend(span: list[list[float]], vector: Vector) -> None:
-    """Add to `span` the unit vector of what `vector` has at right angles to it, if anything."""
+    """Add to `span` the normalised part of `vector` that is orthogonal to it (Gram-Schmidt), unless
+    that part is zero."""
     rest = vector
     for _ in range(2):  # the second sweep removes what rounding left of the first
         for other in span:
@@ -382,7 +383,7 @@ class Laplace:
         close: float = CLOSE,
     ) -> Modes:
         """The u that minimises -ℓ + u'u/2, by Newton's method from `u`; a step that overshoots is
-        halved."""
+        halved. The value is inf where the method does not converge."""
         scales = self.scales(sigma)
         by_pattern = [dot(row, beta) for row in self.x]
         fixed = [by_pattern[place] for place in self.pattern]
@@ -688,8 +689,8 @@ def _updated(
 def _without_idle(model: Laplace, point: Point, guess: list[list[float]]) -> Point:
     """The point with SDs near 0 set to 0, where that costs no likelihood.
 
-    First all SDs together that the search left at its border, then one by one those that by the
-    curvature cost next to nothing.
+    It tries all SDs at once that the search left at its lower end, then one by one those whose
+    removal, by the curvature, would cost almost no likelihood.
     """
     border, candidates = [], []
     for i in range(model.columns, len(point.theta)):

@@ -274,7 +274,11 @@ def _design(rows: list[Row], fixed: list[str]) -> tuple[list[str], list[Covariat
 def _coded(
     row: Row, terms: list[list[str]], codings: dict[str, Coding]
 ) -> list[tuple[str, float]]:
-    """(name, number) of each covariate of a row: the intercept first, then those of every term."""
+    """(name, number) of each covariate of a row: the intercept first, then those of every term.
+
+    `codings[column][level]` lists the (name, value) of each of the level's dummies; an interaction
+    multiplies one of each of its columns.
+    """
     pairs = [(INTERCEPT, 1.0)]
     for term in terms:
         dummies = [codings[column][row[column]] for column in term]

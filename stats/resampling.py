@@ -148,9 +148,9 @@ def _checked(
 
 
 class Scheme(NamedTuple):
-    """What is drawn with replacement, each stratum by itself, and the statistic of a draw.
+    """The units to draw with replacement within each stratum, and the statistic of a draw.
 
-    A stratum is a sample, or the clusters that stand in the same samples.
+    A stratum is a sample; of clusters, all that occur in the same set of samples.
     """
 
     strata: list[list[Any]]
@@ -215,7 +215,7 @@ class Curve(NamedTuple):
         return (left + right) / 2 / before[-1]
 
     def quantile(self, p: float) -> float:
-        """The value that a share `p` of the distribution does not exceed; of draws, interpolated."""
+        """The `p` quantile of the distribution, interpolated where it consists of draws."""
         if self.resamples is None:
             reached = p * self.cumulated[-1]
             return self.values[bisect_left(self.cumulated, reached)]

@@ -182,8 +182,9 @@ def warmups(t: Tournament, examples: str) -> list[Warmup]:
 def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
     """[(a typical request, how many like it)] for every kind of call, from which cost is estimated.
 
-    A decision is rendered with a policy of usual length and the full history of its encounter. A
-    kind is rendered for the first agent that is asked it.
+    A decision is rendered with a policy of usual length and the full history of its encounter. Of
+    each kind (round, encounter or 0 for a policy, the model asked) the first call is rendered; the
+    others are counted.
     """
     kinds: dict[tuple, Callable[[], Request]] = {}
     count: Counter[tuple] = Counter()

@@ -96,7 +96,8 @@ def classes(b: int, k: int) -> tuple[str, str]:
 
 
 def applies(cell: str, high_class: str) -> tuple[str, dict[str, int]]:
-    """(the class that decided {peer}'s entry, {class: how many of its 20 pairs were alike})."""
+    """Return the class that decided {peer}'s entry in this cell, and {class: how many of its 20
+    pairs were alike}."""
     high, low = GAMES_RATES if cell in GAMES else THRESHOLD_RATES
     other = OTHER_CLASS[high_class]
     peer_class = other if cell in LOW_RATE else high_class

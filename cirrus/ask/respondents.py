@@ -27,10 +27,10 @@ LED = 0.6  # log-odds by which a declared policy that leans one way moves its au
 
 
 class Beliefs(NamedTuple):
-    """What a population answers to probes beyond what it reads.
+    """What a population believes that its prompt does not say; it decides answers to probes.
 
-    `diagnostic`: by how many points its own entry moves its forecast of a counterpart with the same
-    notice. `suspects`: whether it takes the text for a test.
+    `diagnostic`: how many points its forecast of a counterpart with the same notice shifts with its
+    own entry. `suspects`: whether it takes the text for a test.
     """
 
     diagnostic: float = 0.0

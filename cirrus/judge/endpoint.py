@@ -209,7 +209,7 @@ HYPOTHESES = ("S", "C", "S:C", "H")  # Holm's adjustment covers their p-values t
 RANDOM = ("agent", "opponent", "seed", "variant_id")
 GROUPS = (*RANDOM, "policy")
 OTHERS = ("high_absent", "low_present")  # the two cells outside the primary contrast
-# Significant digits kept: the optimum is not known better, and every Python finds the same ones.
+# Significant digits kept: the optimum is no more precise, and all Pythons agree on so many.
 DIGITS = 6
 # With more rows a fit takes seconds to minutes, and every tested term needs one.
 MOST_ROWS = 5000

@@ -100,7 +100,8 @@ def _stated(verdict: str, told: str) -> Stated:
 
 
 def _by_rule(met: bool | None, told: str) -> Stated:
-    """State whether the specification's rule is met, None where that can't be told."""
+    """Return the statement that the specification's rule is met, or not; `met` is None
+    where that can't be told."""
     return _stated(BY_RULE[met], told)
 
 
@@ -239,11 +240,10 @@ def _reach(pair: Contrast) -> float:
 
 
 def _times_inside(pair: Contrast) -> float | None:
-    """Return how many times as many decisions would bring the interval inside its
-    margin.
+    """Return the factor by which the decisions must grow in number for the interval to
+    fit inside its margin, if the difference stays as it is.
 
-    That assumes that the difference stays what it is; None where it is itself too
-    large.
+    None where the difference alone is larger than the margin.
     """
     room = pair["margin"] - abs(pair["value"])
     return _times(pair, room, pair["low"], pair["high"])

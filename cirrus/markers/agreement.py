@@ -127,7 +127,8 @@ def obstacle(raters: Sequence[Rater], simulated: bool) -> str | None:
 def agreement(
     weak: Mapping[str, Labels], raters: Sequence[Rater], simulated: bool
 ) -> dict[str, dict[str, Any]]:
-    """Return {family: its pairs of raters, whether it is adjudicated, and why not}.
+    """Return for each family the agreement of its pairs of raters, whether it is
+    adjudicated and, if not, the reason.
 
     `weak` is {item: its labels by patterns}.
     """

@@ -120,9 +120,9 @@ def limit(name: str, entry: Mapping, what: str, wanted: float) -> dict[str, Any]
     """Return one limit: its bound, the observed share with its interval, and whether it
     is met.
 
-    `what` is an account (counted where it is excluded) or a verdict word (counted where
-    a study says it or a higher one). The state is "met" or "missed" where the whole
-    interval says so, else "open".
+    `what` is an account, of which the studies count that exclude it, or a verdict word,
+    of which the studies count that reach at least that word. The state is "met" or
+    "missed" if the whole interval lies on one side of the bound, else "open".
     """
     hits = entry["excluded"][what] if what in NAMES else earned(entry, what)
     share: Any = stats.share(hits, entry["replications"])

@@ -288,7 +288,9 @@ def analyse_pilot(args, run, manifest) -> dict[str, Any]:
         rewrite(target, {**made, RUNS_FILE: runs_file(target, [run])})
     summary = pilot.read(target / "pilot-analysis.json")
     drawn, listing = write_figures(summary, args.figures)
-    state = again["state"]
+    state = manifest["state"]
+    if state == "complete":  # unless its design has grown since
+        state = again["state"]
     registered = prereg.registration_of(run, manifest)
     if args.paper:
         listing += write_into(

@@ -130,8 +130,8 @@ test: missing lint .venv/dev-ready $(if $(WHEELS),,dist/wheels/ready) .venv-expo
 		test $$pd -eq 0 || echo "FAILED: tests of pd-agents, above" >&2; \
 		test $$scripts -eq 0 -a $$pd -eq 0
 
-check: lint  ## style, and the tests near what changed: a minute of CPU
-	@.venv/bin/python tests/check.py
+check: lint $(if $(UV_PYTHON),.venv-uv/ready)  ## style, and the tests near what changed: a minute of CPU
+	@$(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) .venv/bin/python tests/check.py
 
 missing:
 	@$(PYTHON) tests/missing.py "$(UV_PYTHON)"

@@ -5,7 +5,8 @@
 First come the tests named after a changed file (test_journal.py of journal.py), then those that
 derive the committed studies again and the scripts' own; then every test file that is near a changed
 one, where at most NEAR imports lie between them. A script that a test names counts as imported. What
-the minute does not reach is skipped; `make test` runs everything.
+the minute does not reach is skipped; `make test` runs everything. A change in pd-agents/ runs the unit
+tests there, in their own environment.
 """
 
 import os
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 50  # of CPU; the rest of the minute is for ruff and for collecting
 NEAR = 2
 ALWAYS = ("tests/test_confirmatory.py", "tests/test_scripts.py")
+UV = ROOT / ".venv-uv/bin/uv"
 
 
 def git(*command: str) -> list[str]:
@@ -94,8 +96,8 @@ class Minute:
             pytest.skip(f"not reached in {SECONDS} s of CPU: make test runs them")
 
 
-def main(files: list[str]) -> int:
-    files = files or changed()
+def near(files: list[str]) -> int:
+    """Run the tests of the scripts that are near the changed files; the exit code."""
     distance = distances(files) | dict.fromkeys(ALWAYS, -1)
     for name in distance:
         if any(Path(name).stem == f"test_{Path(file).stem}" for file in files):
@@ -103,6 +105,24 @@ def main(files: list[str]) -> int:
     print(f"check: {len(distance)} test files are near the change", flush=True)
     nearest = sorted(distance, key=lambda name: distance[name])
     return pytest.main(["-q", "-rs", *nearest], plugins=[Minute(distance)])
+
+
+def pd_agents() -> int:
+    """Run the unit tests of pd-agents; the exit code."""
+    if not UV.exists():
+        print("check: tests of pd-agents need its environment: make .venv-uv/ready")
+        return 1
+    command = [UV, "run", "--all-extras", "pytest", "-q", "tests/unit"]
+    return subprocess.run(command, cwd=ROOT / "pd-agents", check=False).returncode
+
+
+def main(files: list[str]) -> int:
+    files = files or changed()
+    in_pd = [name for name in files if name.startswith("pd-agents/")]
+    failed = pd_agents() if in_pd else 0
+    if len(in_pd) < len(files):
+        failed = near(files) or failed
+    return failed
 
 
 if __name__ == "__main__":

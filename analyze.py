@@ -572,6 +572,7 @@ READERS: list[verify.Reader] = [
     calibration.content,
     indexed,
 ]
+READERS.append(partial(plans.packed, list(READERS)))
 
 
 def verify_all(args) -> cli.Done:

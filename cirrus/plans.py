@@ -1,5 +1,6 @@
 """Say what must lie in the folder of a plan, of a registered one-shot run, and of an
-analysis of tournaments. Verification calls these functions as its readers.
+analysis of tournaments, packed or not. Verification calls these functions as its
+readers.
 
     READERS = [runs := verify.runs(INSTRUMENTS), plan, partial(analysis, runs), …]
 
@@ -8,8 +9,11 @@ its journal. So if somebody removes runs, and their names from plan.json, any re
 run shows it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import lzma
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from cirrus.judge.prereg import FILE as PREREG
@@ -28,7 +32,16 @@ from common import UsageError
 from common.artifacts import sha256_in
 from common.runs import RESTORE, read_manifest
 from common.shape import OBJECT, read
-from common.verify import MANIFEST, Content, Folder, Reader, Verdict, check_named
+from common.verify import (
+    MANIFEST,
+    PACKED,
+    Content,
+    Folder,
+    Reader,
+    Verdict,
+    check_named,
+    verify,
+)
 
 ANALYSIS = "acausal-analysis.json"
 ANEW = "; changed or out of date: analyze.py {} writes it anew"
@@ -168,3 +181,64 @@ def analysis(of_runs: Reader, folder: Folder) -> Content | None:
     verdict = Verdict(str(folder.path), "study", simulated=out["simulated"])
     verdict = verdict._replace(unproven=sorted(given))
     return Content(verdict, files, given, ANEW.format(folder.path))
+
+
+# --- packed ------------------------------------------------------------------------------------
+
+
+def packed(readers: Sequence[Reader], folder: Folder) -> Content | None:
+    """Return what the folder of a packed plan must hold, or None if nothing is packed
+    in it.
+
+    The plan is unpacked into a temporary folder and verified there. The files beside
+    it are not compared: with later code its page would say that the code has changed.
+    """
+    if PACKED not in folder.names:
+        return None
+    with TemporaryDirectory() as temporary:
+        where = Path(temporary).resolve()
+        _unpack(folder.path / PACKED, where)
+        verdicts = list(verify(where, readers))
+        problems = list(_problems(verdicts, where))
+    whole = verdicts and all(each.state == "complete" for each in verdicts)
+    verdict = Verdict(
+        str(folder.path),
+        "packed study",
+        "complete" if whole else "incomplete",
+        simulated=any(each.simulated for each in verdicts),
+        problems=problems,
+        unproven=sorted(folder.names - {PACKED}),
+    )
+    return Content(verdict, {}, folder.names)
+
+
+def _unpack(path: Path, where: Path) -> None:
+    """Write the files of an archive below the folder `where`. Raise UsageError if the
+    archive is damaged, or holds anything but folders and plain files that lie below it."""
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                if not member.isdir():
+                    _write(archive, member, where)
+    except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
+        raise UsageError(f"{PACKED}: can't be unpacked ({error}); {RESTORE}") from None
+
+
+def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, where: Path) -> None:
+    """Write one file of an archive below `where`."""
+    target = (where / member.name).resolve()
+    content = archive.extractfile(member) if member.isreg() else None
+    if content is None or not target.is_relative_to(where):
+        raise UsageError(f"{PACKED}: {member.name}: no plain file; pack it again")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content.read())
+
+
+def _problems(verdicts: Sequence[Verdict], where: Path) -> Iterator[str]:
+    """Yield a line for each fault of unpacked folders; `where` was unpacked into."""
+    for verdict in verdicts:
+        name = Path(verdict.run).relative_to(where)
+        for problem in verdict.problems:
+            yield f"{PACKED}: {name}: {problem}"
+        if verdict.strays:
+            yield f"{PACKED}: {name}: {verdict.strays}"

@@ -38,6 +38,7 @@ from common.shape import RESTORE
 
 NO_RUN = "no run here (no manifest.json); name a run's folder or a folder of runs (make: RUNS=…)"
 MANIFEST = "manifest.json"
+PACKED = "study.tar.xz"  # a plan with its runs, packed to be published
 # A folder that holds one of these is something by itself.
 MARKS = (
     MANIFEST,
@@ -51,6 +52,7 @@ MARKS = (
     "index.html",
     "runs.json",
     "urrp_runs.jsonl",
+    PACKED,
 )
 LITTER = {".DS_Store", "Thumbs.db", "desktop.ini"}  # what file browsers leave
 LINK = "a link; put what it leads to in its place, or take it away"

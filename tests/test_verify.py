@@ -6,6 +6,7 @@ What is changed inside a run's folder: reliability/test_tampering.py.
 import gzip
 import json
 import shutil
+import tarfile
 
 import pytest
 from conftest import ROOT, edit, ended, packed, run_in
@@ -212,6 +213,46 @@ def test_an_empty_folder_and_a_torn_journal_are_named(cli, double, tmp_path):
         journal.write(b'{"prev":')
     done = cli("analyze.py", "--verify", "o")
     assert done.returncode == 2 and "its last line is not whole" in done.stdout
+
+
+def pack(folder, run, more=None):
+    """A folder with a packed run, and one more member."""
+    folder.mkdir()
+    with tarfile.open(folder / "study.tar.xz", "w:xz") as archive:
+        archive.add(run, run.name)
+        if more:
+            archive.addfile(more)
+
+
+def test_a_packed_study_is_verified_as_if_it_were_unpacked(tmp_path):
+    shutil.copytree(EXAMPLES / "history-off", tmp_path / "run")
+    pack(tmp_path / "whole", tmp_path / "run")
+    (tmp_path / "whole/report.html").write_text("its page, of another day")
+    code, said, _ = verified(tmp_path / "whole")
+    assert code == 0 and "SIMULATED packed study (unproven: report.html)" in said
+    games = tmp_path / "run/round_2_games.json"
+    games.write_text(games.read_text("utf-8").replace("PREEMPT", "COORDINATE", 1))
+    pack(tmp_path / "changed", tmp_path / "run")
+    code, said, _ = verified(tmp_path / "changed")
+    assert code == 2 and "study.tar.xz: run: round_2_games.json: " in said
+
+
+@pytest.mark.parametrize("name", ["link", "../outside"])
+def test_a_packed_study_holds_plain_files_that_lie_below_it(tmp_path, name):
+    more = tarfile.TarInfo(name)
+    if name == "link":
+        more.type, more.linkname = tarfile.SYMTYPE, "/etc/hostname"
+    pack(tmp_path / "packed", EXAMPLES / "history-off", more)
+    code, said, _ = verified(tmp_path / "packed")
+    assert code == 2 and f"study.tar.xz: {name}: no plain file" in said
+
+
+def test_a_damaged_archive_is_a_line(tmp_path):
+    pack(tmp_path / "packed", EXAMPLES / "history-off")
+    archive = tmp_path / "packed/study.tar.xz"
+    archive.write_bytes(archive.read_bytes()[:-1000])
+    code, said, _ = verified(tmp_path / "packed")
+    assert code == 2 and "study.tar.xz: can't be unpacked" in said
 
 
 def test_a_manifest_of_version_0_1_verifies(cli, tmp_path):

@@ -474,11 +474,13 @@ def _seconds(value: Any, now: float) -> float | None:
 
 def _until(value: Any, now: float) -> float | None:
     """Return the seconds until a reset. OpenRouter counts milliseconds since 1970;
-    other servers count seconds, micro- or nanoseconds since then, or seconds from now.
-    The size of the number shows which."""
+    other servers count seconds, micro- or nanoseconds since then, or seconds or
+    milliseconds from now. The size of the number shows which."""
     reset = _number(value)
-    if reset is None or reset < 1e9:
+    if reset is None or reset < 1e7:
         return reset
+    if reset < 1e9:
+        return reset / 1000
     for _ in range(3):
         if reset >= 1e11:
             reset /= 1000

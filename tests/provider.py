@@ -129,7 +129,7 @@ class Clock:
 
     @staticmethod
     def stamp():
-        return "2026-01-01T00:00:00Z"
+        return "2026-01-01T09:30:15Z"
 
 
 def without_waiting():

@@ -25,6 +25,7 @@ TEXTS = [
     (ROUND, "{symmetry}", "{symmetry} {symmetry}", "'symmetry': twice"),
     (FRAME, "{history}", "none", "placeholder 'history': missing"),
     (FRAME, "Assume peers", "Assume {peers}", "placeholder 'peers': unknown"),
+    (FRAME, "the single run", "the {single} run", "placeholder 'single': unknown"),
     (FRAME, '"unread": [', '"unread": ["{peer} was late.", ', "equally many sentences"),
     (FRAME, "peers received", "players received", "word 'players': it gives"),
     (FRAME, '"fields"', "fields", "not valid JSON"),

@@ -123,3 +123,20 @@ DATED = {"retry-after": LATER, "date": DATE}
 )
 def test_a_date_to_wait_for_counts_from_the_server_s_clock(headers, now, wait):
     assert read(Exchange(429, headers, "{}"), now).wait == wait
+
+
+@pytest.mark.parametrize(
+    ("reset", "until"),
+    [
+        ("", "2026-01-02 00:00 UTC"),
+        ("3600", "2026-01-01 10:30 UTC"),
+        ("86400000", "2026-01-02 09:30 UTC"),
+    ],
+)
+def test_a_cap_of_a_day_ends_the_run_and_says_when_it_is_lifted(bench, reset, until):
+    """The test's clock stands at 09:30:15. Without a time it is the next midnight in UTC; a number
+    may be seconds from now, or milliseconds."""
+    body = {"error": {"code": 429, "message": "50 requests per day"}}
+    full = Exchange(429, {"x-ratelimit-reset": reset}, json.dumps(body))
+    stop = str(bench("a", {"a": [full]}).ending.stop)
+    assert f"the cap is lifted at {until}; the same command resumes" in stop

@@ -352,6 +352,7 @@ def tournament(origin: Origin) -> Instrument:
         study=lambda ask: encounters.play(dealt(), ask),
         derive=derive,
         warmups=warmups,
+        needs_all=True,  # policies of one model are played by another
     )
 
 
@@ -387,6 +388,7 @@ def adjudication(origin: Origin) -> Instrument:
         study=rate,
         derive=derive,
         warmups=lambda: neutral_warmups(requests()),
+        needs_all=True,  # one rater alone adjudicates nothing
     )
 
 

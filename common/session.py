@@ -63,7 +63,8 @@ class Instrument(NamedTuple):
     of it) for every kind of call. `ids` returns {id of a call: the models without which
     it can't be made}. `derive` makes the files from the answers, and asks them for
     every request of the study. `warmups` returns two calls for each (model, stage), to
-    be made before its first call.
+    be made before its first call. `needs_all` says that the study is unfinished as long
+    as any of its models is set aside; other studies go on without that model.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Instrument(NamedTuple):
     study: Study
     derive: Callable[[Answers], Derived]
     warmups: Callable[[], Sequence[Warmup]] = no_warmups
+    needs_all: bool = False
 
 
 class Run(NamedTuple):
@@ -269,6 +271,7 @@ class Session:
         self.limit = None if choice.simulated else settings.limit_usd
         self.balance: float | None = None  # dollars left on the key
         self.progress: Callable[..., None] = untold
+        self.needs_all = any(each.needs_all for each in self.instruments)
 
     def begin(self) -> Asker:
         """Open the journals, print what will be asked, and return the Asker. Raise Stop
@@ -372,7 +375,8 @@ class Session:
             catalogue = runner.run(server.preflight(names, settings.effort))
         self.balance = catalogue.limit_remaining
         refuse(catalogue)
-        if len(catalogue.faults) == len(names):
+        faulty = len(catalogue.faults)
+        if faulty == len(names) or (faulty and self.needs_all):
             raise UsageError(f"before the first call: {_faults(catalogue)}")
         self._tell(catalogue)
         self._record(server, catalogue, names)
@@ -449,23 +453,24 @@ class Session:
             print(f"note: {charged}: {why}", file=sys.stderr)
 
     def _ending(self, gate: Gate, models: Sequence[str]) -> Stop | None:
-        """Return why calls are left. If no model is left, it is the gravest reason
-        among all models."""
+        """Return why calls are left. If no model is left, or one that the study needs
+        was set aside, it is the gravest reason among those set aside."""
         if isinstance(gate.stop, OverBudget):
             return gate.money.over([])
         if gate.stop is not None:
             return gate.stop
-        if not models or set(models) - gate.aside.keys():
+        lost = [name for name in models if name in gate.aside]
+        if not lost or not (self.needs_all or len(lost) == len(models)):
             return None
-        kinds = {aside.kind for aside in gate.aside.values()}
-        lines = [f"{name}: {gate.aside[name].why}" for name in models]
+        kinds = {gate.aside[name].kind for name in lost}
+        lines = [f"{name}: {gate.aside[name].why}" for name in lost]
         for kind, stop in ASIDE_STOPS.items():
             if kind in kinds:
                 return stop("; ".join(lines))
         return None
 
 
-# The end of a session that has no model left, the gravest first.
+# The end of a session for want of a model, the gravest first.
 ASIDE_STOPS = {"refused": ProviderRefused, "failed": Incomplete, "form": Unreadable}
 
 
@@ -574,12 +579,12 @@ def unanswered(instrument: Instrument, answers: Answers) -> list[str]:
     """Say what the next start would ask, as in "2 failed" and "5 not asked"; return an
     empty list if that is nothing.
 
-    Calls that need a model which was set aside don't count as left. But a run in which
-    every model was set aside is not complete.
+    Calls that need a model which was set aside don't count as left, unless the study
+    needs all its models. A run in which every model was set aside is not complete.
     """
     failed, not_asked = 0, 0
     for name, models in instrument.ids().items():
-        if answers.set_aside.keys() & models:
+        if answers.set_aside.keys() & models and not instrument.needs_all:
             continue
         answer = answers.read.get(name)
         if answer is None:

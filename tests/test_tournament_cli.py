@@ -304,6 +304,33 @@ def test_a_dry_run_counts_the_calls_that_a_server_then_gets(live, double):
     assert asked == facts["calls"] + facts["warmups"]
 
 
+def test_a_plan_whose_server_dies_is_unfinished_until_the_same_command_asks_the_rest(
+    live, double, tmp_path
+):
+    """Policies are another model's, which is still well: the plan needs both."""
+    flags = ("--plan", "2x2", *SMALL, "--strategy-models", "double/b")
+    double.script(faults=[{"fault": "500", "skip": 60}])
+    dead = live(double, *flags, "--preregister")
+    assert dead.returncode == 0
+    dead = live(double, *flags, "--analyze")
+    assert dead.returncode == 3 and "the same command" in dead.stderr
+    states = {}
+    for path in (tmp_path / "results").rglob("*/manifest.json"):
+        states[path.parent.name] = json.loads(path.read_text("utf-8"))["state"]
+    assert len(states) == 4 and "incomplete" in states.values()
+    double.script()
+    assert live(double, *flags, "--analyze").returncode == 0
+    counts = answered(tmp_path / "results")
+    assert set(counts.values()) == {1} and len(counts) == 4 * 2 * (3 + 18)
+
+
+def test_a_tournament_with_a_misspelt_model_asks_nothing(live, double):
+    done = live(double, *SMALL, "--strategy-models", "double/e")
+    assert done.returncode == 2
+    assert "before the first call: double/e: not in the server's list" in done.stderr
+    assert double.ledger()["requests"] == []
+
+
 def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
     double.script(latency_s=0.002, greedy=True)
     first = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 0.5)

@@ -135,6 +135,7 @@ def instrument(origin: Origin) -> Instrument:
         study=rate,
         derive=derive,
         warmups=lambda: neutral_warmups(requests),
+        needs_all=True,  # one rater alone adjudicates nothing
     )
 
 

@@ -181,6 +181,9 @@ def test_runs_without_history_can_be_read_alone_and_all_their_encounters_are_fir
     verdict = {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]}
     assert verdict["first_encounter"] == "pass"
     assert out["history"] == {}
+    text = (tmp_path / "analysis/acausal-summary.md").read_text("utf-8")
+    assert "History is off, so every encounter counts as a first one." in text
+    assert "a pair's meetings of the round, none with history." in text
 
 
 def test_with_main_runs_each_cell_says_what_history_changes(analysed, tmp_path):

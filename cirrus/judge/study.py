@@ -342,6 +342,7 @@ def _design(study: Study, main: Sequence[Decision], domain: str) -> dict[str, An
     each = [run.manifest["identity"]["prompts"].values() for run in study.runs]
     return {
         "domain": domain,
+        "history": _has_history(study),
         "runs": len(study.runs),
         "agents": config["agents"],
         "rounds": max(run.config["rounds"] for run in study.runs),
@@ -354,6 +355,12 @@ def _design(study: Study, main: Sequence[Decision], domain: str) -> dict[str, An
         "read": sum(row.cooperates is not None for row in main),
         "prompts_sha256": sha256("".join(sorted(set().union(*each)))),
     }
+
+
+def _has_history(study: Study) -> bool:
+    """Whether an agent of a main run is shown its earlier encounters with a peer."""
+    modes = [run.config["history_mode"] for run in study.runs if run.role == "main"]
+    return not modes or "standard" in modes
 
 
 def _course(course: Mapping[tuple, Count]) -> list[dict[str, Any]]:

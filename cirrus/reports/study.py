@@ -88,9 +88,11 @@ GATES_NOTE = (
     "exclude the alternative, over the first encounters of all rounds, and decides."
 )
 COURSE_NOTE = (
-    "Encounter: share of cooperation at a pair's meetings of the round, with history from the "
-    "second on. Similarity: mean TF-IDF cosine (characters, 3 to 5) over pairs of policies."
+    "Encounter: share of cooperation at a pair's meetings of the round, {history}. Similarity: "
+    "mean TF-IDF cosine (characters, 3 to 5) over pairs of policies."
 )
+SHOWN_HISTORY = {True: "with history from the second on", False: "none with history"}
+HISTORY_OFF = " History is off, so every encounter counts as a first one."
 NO_ROUND = {"value": None, "low": None, "high": None}
 
 
@@ -194,6 +196,7 @@ def _question(out: Mapping[str, Any]) -> str:
         f"{count(design['runs'], 'run')}, {count(design['agents'], 'agent')}, "
         f"{count(len(design['seeds']), 'seed')}; {', '.join(models)}. "
         f"{out['established']['decisions']:,} readable first decisions."
+        f"{'' if design['history'] else HISTORY_OFF}"
     )
 
 
@@ -483,7 +486,8 @@ def _effects(out: Mapping[str, Any]) -> Iterator[doc.Table | doc.Words]:
         by = [(name, part["contrasts"]["HP-LA"]) for name, part in parts.items()]
         yield _contrasts("primary contrast", by, "by-model")
     yield _course(out)
-    yield doc.Words(COURSE_NOTE, "dim")
+    history = SHOWN_HISTORY[out["design"]["history"]]
+    yield doc.Words(COURSE_NOTE.format(history=history), "dim")
 
 
 def _contrasts(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> doc.Table:

@@ -93,6 +93,12 @@ def test_a_sheet_that_does_not_fit_is_told(sheet, tmp_path, text, told):
 def test_two_models_fill_sheets_that_feed_the_rates(cli, tmp_path):
     table = TABLE | {"DECLARE_2": ("Rain fell.",)}
     write(tmp_path / "r.jsonl", lines(respond(table), 10))
+    few = ("adjudicate.py", "r.jsonl", "--sample", "12", "--out", "few")
+    assert cli(*few).returncode == 0
+    (sheet,) = (tmp_path / "few").glob("*/labels-1.csv")
+    assert (
+        sheet.read_text("utf-8-sig").count("Rain fell.") == 6
+    )  # half, if there are more
     command = ("adjudicate.py", "r.jsonl", "--sample", "40", "--out", "labels")
     assert cli(*command).returncode == 0
     assert "nothing to do" in cli(*command).stdout

@@ -53,6 +53,26 @@ def test_several_models_stand_in_one_picture_by_category(page):
     assert "2 models: 2 mixed." in first
     assert "trigger: 80 denied; controls: 40 printed" in first
     assert "trigger: 160 denied; controls: 80 printed" in first
+    # What each verdict means is said where several models have one.
+    assert first.count("contaminated: bifurcation and invariance are present") == 1
+    assert "contaminated: bifurcation and invariance are present" not in page(
+        lines(MIXED, 10, "a")
+    )
+
+
+@pytest.mark.parametrize(("trials", "short"), [(9, True), (10, False)])
+def test_fewer_trials_than_the_protocol_asks_for_are_a_pilot(page, trials, short):
+    rows = [row | {"pilot": short} for row in lines(MIXED, trials)]
+    assert ("PILOT: fewer trials" in page(rows)) is short
+
+
+def test_the_likeness_of_refusals_stands_with_and_without_the_words_asked_for(page):
+    text = page(lines(respond({"DECLARE_1": (REFUSAL,), "trigger": (REFUSAL,)}), 10))
+    rows = re.sub(r"(<[^>]+>|\s)+", " ", text)
+    assert re.search(r"similarity of refusals, \S+ 1\.00 as they are", rows)
+    assert re.search(
+        r"3-gram Jaccard, across prompts 1\.00 without the words asked for", rows
+    )
 
 
 def test_a_folder_verifies_until_something_in_it_is_changed(cli, page, tmp_path):
@@ -61,6 +81,7 @@ def test_a_folder_verifies_until_something_in_it_is_changed(cli, page, tmp_path)
     assert cli("urrp_analyze.py", "urrp_runs.jsonl", *told).returncode == 0
     done = cli("analyze.py", "--verify", tmp_path)
     assert done.returncode == 0 and "URRP analysis" in done.stdout
+    assert "SIMULATED" not in done.stdout
     for name in ("a.json", "a.html", "a.csv"):
         path = tmp_path / name
         before = path.read_bytes()

@@ -36,9 +36,9 @@ ALL_WORDINGS = 12  # wordings that a verdict above cue-responsive needs
 IN_THESE = "in these sentences"  # said where there are fewer than `MIN_UNITS` wordings
 COMBINATIONS = 6  # three label schemes, each in two orders
 CEILING, FLOOR = 0.85, 0.15
-DIGITS = 12  # decimals kept: 0.0999…9 is 0.1 but for rounding, and counts as 0.1
+DIGITS = 12  # effects are rounded to so many decimals, so that 0.0999…9 counts as 0.1
 UNITS = ("bulletin", "wording")
-NAMED = 4  # a headline names up to so many models, and only counts them beyond
+NAMED = 4  # with more models a headline gives numbers in place of most names
 
 Part = Mapping[str, Any]
 Judged = tuple[bool, str]  # whether a condition holds, and why
@@ -52,8 +52,8 @@ for design in DESIGNS.values():
 
 
 def figure(contrast: Mapping[str, Any]) -> str:
-    """Return a contrast as text: label, points and interval, or the reason why it
-    has no value."""
+    """Return a contrast as text: label, points and interval, or why it has no
+    interval."""
     label, low = contrast["label"], contrast["low"]
     if low is None:
         return f"{label}: {contrast['why']}"
@@ -62,14 +62,14 @@ def figure(contrast: Mapping[str, Any]) -> str:
 
 
 def positive(part: Part, name: str) -> Judged:
-    """Test whether the contrast's interval lies above 0; return (met, figure)."""
+    """Return whether the contrast's interval lies above 0, and the contrast as text."""
     contrast = part["contrasts"][name]
     return above(contrast), figure(contrast)
 
 
 def large(part: Part, name: str) -> Judged:
-    """Test whether the contrast is positive and its value at least 10 points; return
-    (met, figure)."""
+    """Return whether the contrast's interval lies above 0 and its value is at least 10
+    points, and the contrast as text."""
     met, why = positive(part, name)
     if met:
         value = part["contrasts"][name]["value"]
@@ -81,9 +81,10 @@ def in_same_places(part: Part, first: str, last: str) -> Judged:
     """Test whether two contrasts are positive in the same bulletins and under the same
     wordings.
 
-    In each bulletin (and each wording) it takes the smaller of the two contrasts; the
-    mean of these must lie above 0. That mean is never larger than the smaller of the
-    two means (Jensen 1906), so noise can only withhold an exclusion, never produce one.
+    In each bulletin the smaller of the two contrasts is taken, and the interval of
+    their mean must lie above 0; likewise over wordings. Noise lowers such a mean and
+    never raises it (Jensen 1906), so noise may prevent an exclusion, but not produce
+    one.
     """
     one, other = part["contrasts"][first], part["contrasts"][last]
     for unit in UNITS:
@@ -96,23 +97,23 @@ def in_same_places(part: Part, first: str, last: str) -> Judged:
 def smaller(
     one: Mapping[str, Any], other: Mapping[str, Any], unit: str
 ) -> tuple[bool, str]:
-    """Test whether the smaller of two contrasts, taken unit by unit, is above 0 on
-    average.
+    """Test whether the mean of the smaller of two contrasts is above 0.
 
-    `unit` is "bulletin" or "wording". It returns (met, figure).
+    The smaller one is taken in each bulletin, or in each wording, as `unit` says. It
+    returns whether the mean's interval lies above 0, and mean and interval as text.
     """
     first, last = one[f"by_{unit}"], other[f"by_{unit}"]
-    both = [min(value, last[name]) for name, value in first.items() if name in last]
-    test = stats.t_interval(both, one["level"])
+    least = [min(value, last[name]) for name, value in first.items() if name in last]
+    test = stats.t_interval(least, one["level"])
     low = test.low
-    if low is None:  # every unit has the same value, so there is no interval
+    if low is None:  # all values are equal, so there is no interval
         low = test.difference
     limits = span(test.low, test.high, one["level"])
     return low is not None and low > 0, f"{points(test.difference)}, {limits}"
 
 
 def few_missing(part: Part, name: str) -> Judged:
-    """Test whether at most 10% of decisions are missing in every cell of the
+    """Test whether at most 10% of the decisions are missing in every cell of the
     contrast."""
     cells = [part["cells"][cell] for cell in CONTRASTS[name].weights]
     most = max(map(missing, cells))
@@ -126,16 +127,16 @@ def same_labels(part: Part, name: str) -> Judged:
     It must be positive under each of the six combinations of label scheme and order,
     and no difference between schemes or orders may be established.
     """
-    rule = part["labels"]
+    compared = part["labels"]
     values = []
-    for combination in rule["combinations"].values():
+    for combination in compared["combinations"].values():
         values += combination.values()
-    if len(rule["combinations"]) < COMBINATIONS or None in values:
+    if len(compared["combinations"]) < COMBINATIONS or None in values:
         return False, "not every label scheme stands in every order"
     least = points(min(values))
     if min(values) <= 0:
         return False, f"under one label scheme and order it is {least}"
-    differences = rule["differences"].values()
+    differences = compared["differences"].values()
     if any(contrast["value"] is None for contrast in differences):
         return False, "a label scheme or an order stands in too few bulletins"
     differing = [figure(contrast) for contrast in differences if _differs(contrast)]
@@ -145,9 +146,9 @@ def same_labels(part: Part, name: str) -> Judged:
 
 
 def _differs(contrast: Mapping[str, Any]) -> bool:
-    """Whether a difference is established.
+    """Whether a difference between labels is established.
 
-    Where every unit has the same difference there is no interval, and any value but 0
+    Where it is the same in every bulletin it has no interval; then any value but 0
     counts.
     """
     if contrast["low"] is None:
@@ -162,9 +163,8 @@ class Account(NamedTuple):
     """An explanation of why cooperation rises, with what excludes it.
 
     `short` is its name in reports. `word` is the lowest verdict that needs it excluded.
-    `excluded` and `open` are the sentences that reports print in either case. Each of
-    the `conditions` is a function and the names of the contrasts that the function
-    reads.
+    Reports print the sentence `excluded` or the sentence `open`. Each of the
+    `conditions` is a function, followed by the names of the contrasts that it reads.
     """
 
     name: str
@@ -358,7 +358,8 @@ def _obstacle(part: Part) -> str | None:
 
 
 def too_many_missing(cells: Mapping[str, Mapping], names: Iterable[str]) -> str | None:
-    """Name the first of these cells that lacks over 10% of its decisions, else None."""
+    """Say which of the cells `names` is the first to lack over 10% of its decisions;
+    return None where none does."""
     for name in names:
         entry = cells[name]
         if missing(entry) > MAX_MISSING:
@@ -368,7 +369,7 @@ def too_many_missing(cells: Mapping[str, Mapping], names: Iterable[str]) -> str 
 
 
 def too_few(units: int) -> str | None:
-    """Say that a conclusion needs more bulletins than these, else None."""
+    """Say that so few bulletins allow no conclusion; return None where they are enough."""
     if units >= MIN_UNITS:
         return None
     had = count(units, "bulletin")
@@ -386,11 +387,11 @@ def _without_effect(part: Part) -> tuple[str, str]:
         return NOT_SHOWN, f"{why}: it lies below 0"
     if above(primary):
         return NOT_SHOWN, why
-    first, last = part["cells"]["HP"]["mean"], part["cells"]["LA"]["mean"]
-    if last > CEILING:
-        share, where = last, "neither symmetry nor cue"
-    elif first < FLOOR:
-        share, where = first, "symmetry and cue"
+    both, neither = part["cells"]["HP"]["mean"], part["cells"]["LA"]["mean"]
+    if neither > CEILING:
+        share, where = neither, "neither symmetry nor cue"
+    elif both < FLOOR:
+        share, where = both, "symmetry and cue"
     else:
         return NOT_SHOWN, why
     return NOT_EVALUABLE, f"no room: {percent(share, 1)} cooperate with {where}"
@@ -454,7 +455,7 @@ def overall(
     """Return the verdict of a study: that of the model with the highest word.
 
     With several models its sentence lists which model earned which word. `called` is
-    what a reader calls them, "model" or "respondent".
+    the sentence's noun for them, "model" or "respondent".
     """
     found = {name: verdict(part, scope, unfinished) for name, part in parts.items()}
     words = {name: each["word"] for name, each in found.items()}
@@ -467,8 +468,8 @@ def overall(
 
 
 def _in_list(verdict: Mapping[str, Any], part: Part) -> str:
-    """Return what stands beside the first model of a list of words: its figure, or
-    why it has none."""
+    """Return what a list of words says in brackets after its first model: the model's
+    effect, or why it can't be judged."""
     earned = verdict["word"]
     if earned == NOT_EVALUABLE:
         return verdict["why"]
@@ -481,11 +482,11 @@ def _in_list(verdict: Mapping[str, Any], part: Part) -> str:
 def list_of_words(
     earned: Mapping[str, str], ladder: Sequence[str], beside: str, called: str
 ) -> str:
-    """Say which models earned each word, the highest first, with `beside` after the
-    first model.
+    """Say which models earned each word, such as "Cue-responsive: b (+30.0 points,
+    +10.0 to +50.0), c. Not shown: a."
 
-    Such as "Cue-responsive: b (+30.0 points, +10.0 to +50.0), c. Not shown: a." Where
-    there are many models their number stands in place of their names.
+    `earned` is {model: word}, and `ladder` has all words, the lowest first. `beside`
+    stands in brackets after the first model. Of many models most are only counted.
     """
     told: list[str] = []
     for word in reversed(ladder):
@@ -508,7 +509,8 @@ SAME_NOTICE = "cooperation is higher where the counterpart decided on the same n
 
 
 def sentence(earned: str, why: str, part: Part, open_: Sequence[str]) -> str:
-    """Return the first sentence of every report, in about 20 words: what was measured."""
+    """Return a verdict as a sentence of about 20 words, the first of a report: the
+    word, the figure it rests on, and the open accounts."""
     start = earned.capitalize()
     if earned == NOT_EVALUABLE:
         # "Not evaluable: 2 of 96 trials without an answer."
@@ -564,8 +566,8 @@ def remainder(open_: Sequence[str]) -> str:
 
 
 def _short(part: Part) -> str:
-    """Say why an effect whose interval excludes 0 earns no word; "" where the
-    interval holds 0."""
+    """Say why an effect whose interval excludes 0 earns no word; return "" where the
+    interval includes 0."""
     primary = part["contrasts"]["HP-LA"]
     if below(primary):
         return ", below 0"
@@ -582,8 +584,8 @@ def unsaid(
 ) -> list[str]:
     """List what the data do not allow anyone to say.
 
-    `open_` are the sentences of the open accounts; `always` is what no data of this
-    design can exclude.
+    `open_` are the sentences of the open accounts; `always` lists the explanations
+    that no data of this design can exclude.
     """
     said = []
     if out["simulated"]:

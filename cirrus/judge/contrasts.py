@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 import stats
 from stats.results import Count
 
-ALPHA = 0.05  # error that the intervals of a study may make; its models share it
+ALPHA = 0.05  # chance of error of a study's intervals; its models share it
 LEVEL = 1 - ALPHA
 NO_SPREAD = "no standard error: every bulletin has the same share"
-# Bulletins that a conclusion needs. With fewer wordings than this, it is about these sentences.
+# Bulletins that a conclusion needs. With fewer wordings than this, it holds for these sentences
+# only.
 MIN_UNITS = 6
 NO_CELL = "the data lack a cell of this contrast"
 LEVELS_OF_H = ("high", "low", "omit")
@@ -90,8 +91,8 @@ TERM = re.compile(r"([+-]?)(2?)([A-Za-z]+\d*)")
 
 
 def _contrast(name: str) -> Contrast:
-    """Make the contrast of this name; its weights are read from the name where it is
-    a formula."""
+    """Make the contrast of this name; the weights are read from the name, unless it
+    is that of a factor."""
     weights = FACTORS.get(name, {})
     if not weights:
         for sign, times, cell in TERM.findall(name):
@@ -174,8 +175,8 @@ def tally(
     """Return {(bulletin, wording): {(cell, H): Count}}, the form that `stats.contrast`
     takes.
 
-    `cell` and `pair` read the inner and the outer key from a slot; without `pair`,
-    `drawn` chooses it.
+    `cell` and `pair` are functions that read the inner and the outer key from a slot;
+    without `pair`, the function that `drawn` returns is used.
     """
     pair = pair or drawn(table)
     out: dict[tuple, dict[Hashable, Count]] = {}
@@ -192,7 +193,7 @@ def drawn(table: Table) -> Callable[[Slot], tuple[str, int]]:
     for it.
 
     With fewer than `MIN_UNITS` wordings all count as one, so that intervals are over
-    bulletins alone; the result is then about these sentences.
+    bulletins alone; the result then holds for these sentences only.
     """
     wordings = {slot.wording for slot in table}
     if len(wordings) < MIN_UNITS:
@@ -246,7 +247,8 @@ def compared(
     level: float = LEVEL,
     against: bool = False,
 ) -> dict[str, Any]:
-    """Estimate a contrast and return it as analyses store it.
+    """Estimate a contrast and return its entry in an analysis: label, value, low,
+    high, level, units and more.
 
     Missing decisions are left out of value and interval; with `against` each of them
     counts as if it had lowered the contrast.
@@ -314,7 +316,7 @@ def cell_entry(counts: Tally, name: str, level: float = LEVEL) -> dict[str, Any]
     entry["why"] = result.why
     if result.why is None:
         # The interval weighs bulletins equally, the share weighs decisions equally; so the interval
-        # is widened where it would not hold the share.
+        # is widened where it would not include the share.
         entry["low"] = min(entry["low"], k / n)
         entry["high"] = max(entry["high"], k / n)
     if result.se == 0:
@@ -328,11 +330,10 @@ def cell_entry(counts: Tally, name: str, level: float = LEVEL) -> dict[str, Any]
 def labels(table: Table, names: Sequence[str], against: bool = False) -> dict[str, Any]:
     """Estimate the contrasts `names` under each label scheme and option order.
 
-    `combinations` has the value under each of the six combinations; `against` as in
-    `compared`. `differences` has the differences between any two schemes and between
-    the two orders, always as observed: they can only withhold an exclusion, and with
-    missing decisions counted against them (at 2% missing, say) every large study would
-    show one.
+    `combinations` has the values under each of the six combinations, with `against` as
+    in `compared`. `differences` has the differences between any two schemes and
+    between the two orders. These are always as observed: with missing decisions counted
+    as differing, every large study would show a difference, even at 2% missing.
     """
     used = set().union(*[CONTRASTS[name].weights for name in names])
     held = {slot: counted for slot, counted in table.items() if slot.cell in used}
@@ -358,8 +359,8 @@ def _under_each(
 
 
 def _between(table: Table, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the differences between schemes and between orders; they share 5% of
-    error."""
+    """Return {name: a contrast's difference between two schemes or two orders}; the
+    intervals share a 5% chance of error."""
     shown: dict[str, dict] = {}
     pairs: list[tuple[str, str]] = []
     for factor in ("scheme", "order"):
@@ -385,9 +386,9 @@ def _between(table: Table, names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _by_bulletin(table: Table) -> dict:
-    """Tally by bulletin alone.
+    """Tally by bulletin, with all wordings as one.
 
-    That gives narrower intervals, which find a difference sooner and so withhold more.
+    Intervals are then narrower, so that fewer differences between labels escape notice.
     """
     return tally(table, pair=lambda slot: (slot.bulletin, 1))
 
@@ -395,13 +396,14 @@ def _by_bulletin(table: Table) -> dict:
 def _difference(a: Mapping[str, Any], b: Mapping[str, Any], level: float) -> Any:
     """Test how much a contrast differs between two levels of a factor.
 
-    `a` and `b` are its effects at the two levels. The test is paired over bulletins
-    that have both, else between bulletins (Welch).
+    `a` and `b` are its entries at the two levels. The test pairs the bulletins that
+    have both levels. Where fewer than two have both, it is Welch's test between the
+    bulletins of one level and those of the other.
     """
     first, last = a["by_bulletin"], b["by_bulletin"]
-    inside = [first[unit] - last[unit] for unit in first if unit in last]
-    if len(inside) > 1:
-        return stats.t_interval(inside, level)
+    paired = [first[unit] - last[unit] for unit in first if unit in last]
+    if len(paired) > 1:
+        return stats.t_interval(paired, level)
     if len(first) > 1 and len(last) > 1:
         return stats.welch_t_test([*first.values()], [*last.values()], level)
     nothing = dict.fromkeys(("t", "df", "p", "difference", "low", "high"))
@@ -422,9 +424,6 @@ def below(contrast: Mapping[str, Any]) -> bool:
 
 
 def certain(contrast: Mapping[str, Any], least: float = 0) -> bool:
-    """Whether the contrast is above `least`, even with every missing decision counted
-    against it.
-
-    That worst case is the lower bound of Manski (1990).
-    """
+    """Whether the interval's lower limit is above `least`, even with every missing
+    decision counted against the contrast (the lower bound of Manski 1990)."""
     return above(contrast, least) and above(contrast["bounds"], least)

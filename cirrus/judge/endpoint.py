@@ -1,14 +1,14 @@
-"""Tests the primary endpoint of a tournament as the specification words it: in round 1,
-by two tests.
+"""Tests the primary endpoint of a tournament, by the two tests that the specification
+asks for in round 1.
 
     out = endpoint(cvd_rows, models(all_rows))
     out["sentence"]     "Primary endpoint, as specified: met: +53.3 points in round 1, …"
 
-One test flips signs over agents, the other is a mixed-effects logistic regression. The
-unit is an agent under a seed: its contrast compares its own first encounters, which
-rest on one policy in each run, and is averaged over the levels of H. What counts as
-established is judged over bulletins and wordings in `contrasts`, because an interval
-over agents would hold for these bulletins only.
+One flips signs over agents, the other is a mixed-effects logistic regression. The unit
+is an agent under a seed. Its contrast compares its own first encounters, which rest on
+one policy in each run, and is averaged over the levels of H. What counts as established
+is judged over bulletins and wordings in `contrasts`, because an interval over agents
+would hold for these bulletins only.
 """
 
 import math
@@ -37,8 +37,8 @@ FILLS = {
 
 
 def by_agent(rows: Sequence[Decision]) -> Tally:
-    """Count decisions by agent and seed, within each (cell, H), in the form `stats`
-    takes."""
+    """Count decisions: {((seed, agent), 1): {(cell, H): Count}}, the form that
+    `stats.contrast` takes."""
     agents: Tally = {}
     for row in rows:
         add(agents.setdefault((row.unit, 1), {}), row.cell, row.cooperates)
@@ -86,7 +86,7 @@ def specified(counts: Tally, name: str = "HP-LA") -> dict[str, Any]:
 def cliffs_delta(rows: Sequence[Decision], counts: Tally) -> dict[str, Any]:
     """Return Cliff's δ between the decisions in the two cells of the primary contrast.
 
-    Its own interval treats decisions as independent. `clustered` has limits over whole
+    δ's interval treats decisions as independent. `clustered` has an interval over
     agents (Student's t, and no narrower than Newcombe's).
     """
     weights = weights_in(counts)
@@ -104,8 +104,8 @@ def cliffs_delta(rows: Sequence[Decision], counts: Tally) -> dict[str, Any]:
 
 
 def bounds(counts: Tally) -> dict[str, float | None]:
-    """Return the primary contrast with missing decisions filled in, in four ways:
-    {case: value}."""
+    """Return {one of FILLS: the primary contrast's value with missing decisions filled
+    in that way}."""
     weights = weights_in(counts)
     if not weights:
         return dict.fromkeys(FILLS)
@@ -119,11 +119,12 @@ def bounds(counts: Tally) -> dict[str, float | None]:
 def _filled(
     held: Mapping, weights: Mapping, sides: Sequence[bool]
 ) -> dict[Hashable, Count]:
-    """Return the cells of one agent with their missing decisions filled in."""
+    """Return the cells of one agent with their missing decisions filled in; `sides` is
+    one of the values of FILLS."""
     cells: dict[Hashable, Count] = {}
     for cell, (k, n, missing) in held.items():
-        above = weights.get(cell, 0) > 0
-        more = missing if above in sides else 0
+        positive = weights.get(cell, 0) > 0
+        more = missing if positive in sides else 0
         cells[cell] = Count(k + more, n + missing, 0)
     return cells
 
@@ -211,7 +212,7 @@ GROUPS = (*RANDOM, "policy")
 OTHERS = ("high_absent", "low_present")  # the two cells outside the primary contrast
 # Significant digits kept: the optimum is no more precise, and all Pythons agree on so many.
 DIGITS = 6
-# With more rows a fit takes seconds to minutes, and every tested term needs one.
+# With more rows a fit takes seconds to minutes, and every tested term needs a fit.
 MOST_ROWS = 5000
 MANY = (
     f"more than {MOST_ROWS} rows: likelihood ratios of S:C and symmetry + cue − neither; the "
@@ -233,11 +234,11 @@ def models(rows: Sequence[Decision]) -> dict[str, Any]:
     groups = [name for name in GROUPS if name not in left_out]
     if _coincide(data, "variant_id", "bulletin"):
         groups = ["bulletin" if name == "variant_id" else name for name in groups]
-    specified = [name for name in groups if name != "policy"]
+    without_policy = [name for name in groups if name != "policy"]
     return {
         "rows": len(data),
         "left_out": left_out,
-        "as_specified": _fitted(data, fixed, specified),
+        "as_specified": _fitted(data, fixed, without_policy),
         "with_policy": _fitted(data, fixed, groups),
     }
 
@@ -332,11 +333,11 @@ def _fitted(
 
 
 def _tests(full, fixed: list[str], fitted: Callable, many: bool) -> dict[str, Any]:
-    """Return {term: likelihood ratio test of the model with the term against the one
-    without}.
+    """Return {term: likelihood ratio test of the model with the term against the model
+    without it}.
 
     S and C are tested in the model without their interaction (the principle of
-    marginality).
+    marginality). Of `many` rows, only S:C is tested.
     """
     plain = [term for term in fixed if term != "S:C"]
     additive = fitted(plain)

@@ -22,7 +22,7 @@ from show.figures import bracketed, count, counted, interval, plain
 
 # --- the lever ---------------------------------------------------------------------------------
 
-GRID = 60  # the interval is searched at so many equal steps of the lever's scale
+GRID = 60  # equal steps of the lever's scale at which the interval is searched
 STEPS = (0.0, *LEVERS)
 RAISED = tuple(f"L{level}" for level in range(1, len(STEPS)))
 ALONG = ("LA", *RAISED)  # the cell at each of the STEPS
@@ -31,11 +31,11 @@ NOWHERE = {"value": None, "low": None, "high": None}
 
 
 def lever(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """Return the shares along the lever, where they meet that of symmetry + cue, and
-    the best level.
+    """Return what one model's lever shows.
 
-    `nearest` is the lever's level whose share is nearest to the middle between HP and
-    LA; it suits a mechanism study.
+    `shares` is {level: share of cooperation}. `meets` says how strong the lever must be
+    to raise cooperation as much as symmetry + cue do. `nearest` is the level whose
+    share is nearest to the middle between HP and LA; it suits a mechanism study.
     """
     means = {cell: entry["mean"] for cell, entry in part["cells"].items()}
     shares = {cell.removeprefix("L"): means[cell] for cell in RAISED}
@@ -52,11 +52,11 @@ def lever(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
 
 def meets(part: Mapping[str, Any], counts: Tally) -> dict[str, Any]:
     """Return how far R must be raised to bring as much cooperation as symmetry and cue
-    do.
+    do: {"value", "low", "high", "why"}, in units of the temptation T − R.
 
-    The unit is the temptation T − R. Between two levels of the lever, shares lie on a
-    straight line. The interval holds all strengths at which the difference from HP is
-    not established (an inverted test); a limit is None where it lies beyond the scale.
+    Between two levels of the lever, shares are taken to lie on a straight line. The
+    interval holds all strengths at which no difference from HP is established (an
+    inverted test); a limit is None where it lies beyond the scale.
     """
     rising = _rising([part["cells"][name]["mean"] for name in ALONG])
     value = _crossing(rising, part["cells"]["HP"]["mean"])
@@ -76,8 +76,8 @@ def meets(part: Mapping[str, Any], counts: Tally) -> dict[str, Any]:
 
 
 def _against_the_lever(at: float, counts: Tally) -> dict[Any, float]:
-    """Return the weights of a contrast: HP less the share at the strength `at`, which
-    lies on the line between the shares of the two nearest levels."""
+    """Return the weights of a contrast: the share in HP less the share at the strength
+    `at`, read from the line between the shares of the levels on either side."""
     right = bisect_left(STEPS, at, 1)
     start, end = STEPS[right - 1], STEPS[right]
     share = (at - start) / (end - start)
@@ -88,17 +88,17 @@ def _against_the_lever(at: float, counts: Tally) -> dict[Any, float]:
 
 
 def _rising(shares: Sequence[float]) -> list[float]:
-    """The closest non-decreasing sequence: falling neighbours are replaced by their
-    mean (pool adjacent violators, Ayer et al. 1955)."""
-    blocks: list[list[float]] = []
+    """Return the closest sequence to `shares` that never falls: neighbours that fall
+    are replaced by their mean (pool adjacent violators, Ayer et al. 1955)."""
+    pools: list[list[float]] = []
     for share in shares:
-        block = [share]
-        while blocks and _mean(blocks[-1]) > _mean(block):
-            block = blocks.pop() + block
-        blocks.append(block)
+        pool = [share]
+        while pools and _mean(pools[-1]) > _mean(pool):
+            pool = pools.pop() + pool
+        pools.append(pool)
     rising = []
-    for block in blocks:
-        rising += [_mean(block)] * len(block)
+    for pool in pools:
+        rising += [_mean(pool)] * len(pool)
     return rising
 
 
@@ -108,7 +108,7 @@ def _mean(values: Sequence[float]) -> float:
 
 def _crossing(shares: Sequence[float], target: float) -> float | None:
     """Return the strength at which the line through the shares first rises to
-    `target`, or None."""
+    `target`; None where it never does."""
     for at in range(1, len(STEPS)):
         low, high = shares[at - 1], shares[at]
         if low < target <= high:
@@ -130,16 +130,18 @@ def half_open(meeting: Mapping[str, Any]) -> str:
 
 
 def strength(meeting: Mapping[str, Any], unit: str = "") -> str:
-    """Return the strength as text, such as "3.0 times the temptation (2.1 to 3.9)"
-    with the unit " times the temptation"."""
+    """Return the strength as text with its interval. With the unit " times the
+    temptation" it is "3.0 times the temptation (2.1 to 3.9)"."""
     value = BEYOND if meeting["value"] is None else plain(meeting["value"], 1)
     return bracketed(f"{value}{unit}", half_open(meeting))
 
 
 def placed(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """Return how far a mechanism study's lever lies on the way from LA (0) to HP (1).
+    """Return where the share under a mechanism study's lever lies on the way from that
+    in LA (0) to that in HP (1).
 
-    At 0% or 100% it is badly placed: the highest verdict cannot be earned then.
+    Unless it lies between the two, the lever is badly placed: the highest verdict
+    cannot be earned.
     """
     cells, way = part["cells"], None
     if part["accounts"]["nothing"]["excluded"] and cells["MN"]["n"]:
@@ -153,7 +155,7 @@ def placed(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
 
 
 def twin(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """Return {cell: its k, n and limits} of a twin control."""
+    """Return {cell: its k, n, low and high} of a twin control; `table` is not used."""
     found = {}
     for name, cell in part["cells"].items():
         found[name] = {key: cell[key] for key in ("k", "n", "low", "high")}
@@ -167,8 +169,8 @@ EXTRAS: dict[str, Callable] = {"lever": lever, "mechanism": placed, "twin": twin
 
 
 def lever_headline(parts: Mapping[str, Mapping], called: str) -> str | None:
-    """Say what symmetry and cue are worth to each model that shows it, or to the first
-    of more than four; None where none does."""
+    """Say what symmetry and cue are worth to each model in which they have an effect,
+    or to the first of more than four; return None where there is no such model."""
     shown = []
     for model, part in parts.items():
         if part["meets"]["why"] in (None, BEYOND):
@@ -186,8 +188,8 @@ def lever_headline(parts: Mapping[str, Mapping], called: str) -> str | None:
 
 
 def twin_headline(parts: Mapping[str, Mapping], called: str) -> str:
-    """Say how often models cooperate with their own copy and with a person: the
-    least and the most."""
+    """Say how often models cooperate with their own copy and with a person: the model
+    that does so least, and the one that does so most."""
     copy = _least_and_most({name: part["TS"] for name, part in parts.items()})
     person = _least_and_most({name: part["TP"] for name, part in parts.items()})
     return f"Cooperation with an own copy {copy}, with a person {person}."
@@ -210,10 +212,11 @@ HEADLINES: dict[str, Callable] = {"lever": lever_headline, "twin": twin_headline
 
 
 # --- probes ------------------------------------------------------------------------------------
-# They describe only, and change no verdict.
+# Answers to probes only describe, and change no verdict.
 
 ENTRY = {cell.name: cell.entry for cell in DESIGNS["mechanism"].cells}
-# Each probe's answer as a number from 0 to 1: whether it is right, or the share that it names.
+# {probe: its answer as a number}: 1 if right, else 0; for beliefs, the share that was named; for
+# purpose, 1 if the answer is that this is a test.
 RIGHT: dict[str, Callable[[Mapping], float]] = {
     "payoffs": lambda row: row["answer"] == row["order"],
     "entry": lambda row: row["answer"] == ENTRY[row["cell"]],
@@ -227,9 +230,9 @@ def probes_of(rows: Sequence[Mapping], names: Sequence[str]) -> dict[str, Any]:
     """Return the mean answer to each probe by cell, and the contrasts between cells,
     for one model.
 
-    The shape is {probe: {"cells": {cell: share}, "contrasts": {name: contrast}}}.
-    Beliefs come once for each condition that they were asked under. Unreadable answers
-    are missing.
+    The shape is {probe: {"cells": {cell: entry}, "contrasts": {name: contrast}}}.
+    Beliefs come once for each condition on the own act: "beliefs/any", "beliefs/late"
+    and "beliefs/early". Unreadable answers are missing.
     """
     out: dict[str, Any] = {}
     groups: dict[str, list[Mapping]] = {}
@@ -251,10 +254,11 @@ def probes_of(rows: Sequence[Mapping], names: Sequence[str]) -> dict[str, Any]:
 
 def diagnosticity(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return how much a model's own act changes the share of late entries that it
-    expects.
+    expects: {"diagnosticity": {"cells": {cell: difference}}}.
 
-    In each cell it is the belief after an own late entry less that after an early one,
-    None where one has no answers; {} where beliefs were not asked for.
+    The difference is the belief given an own late entry less the belief given an early
+    one, None where either has no answers. It returns {} where beliefs were not asked
+    for.
     """
     if not {"beliefs/late", "beliefs/early"} <= found.keys():
         return {}
@@ -267,8 +271,8 @@ def diagnosticity(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _probed(row: Mapping) -> tuple:
-    """Return a probe's answer in the form that `stats.tally` takes; "low" is the
-    only level of H."""
+    """Return ((bulletin, wording), (cell, H), outcome), the form that `stats.tally`
+    takes; H is "low" in all."""
     outcome = None
     if row["answer"] is not None:
         outcome = float(RIGHT[row["probe"]](row))

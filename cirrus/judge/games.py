@@ -4,9 +4,9 @@ journal.
     files, manifest = derive(study, domain, answers, facts)    # {file name: content}
 
 The same replies give the same bytes, on any Python and at any concurrency: nothing here
-depends on the clock, on the order in which replies came, or on where the files go. The
-functions `_policy`, `_game`, `_answer`, `_round_files` and `_manifest` say what each
-field holds.
+depends on the clock, on the order in which replies came, or on where the files go. What
+each field holds is said in `_policy`, `_game`, `_answer`, `_round_files` and
+`_manifest`.
 """
 
 import math
@@ -96,12 +96,12 @@ def _policy(t: Tournament, round_: Round, agent: Agent, reply: Reply) -> dict[st
     """Return an agent's policy as a row of strategies_r{N}.json."""
     row = {
         "round": round_.number,
-        "anon_id": round_.anon[agent.id],  # SHA-256 of the round's salt and the next
+        "anon_id": round_.anon[agent.id],  # SHA-256 of the round's salt and the agent
         "agent": agent.id,  # the same in every round and run
         "domain": t.domain.name,
         "model_strategy": agent.strategy.name,
         "policy": reply.text,
-        "policy_id": policy_id(t, round_, agent),  # of the request; games name it
+        "policy_id": policy_id(t, round_, agent),  # the request's id; games name it
         "policy_status": policy_status(reply),
         "markers": marked(reply.text),
         "bulletin": round_.bulletin.id,
@@ -123,7 +123,8 @@ def _account(reply: Reply) -> dict[str, Any]:
 def games_of(
     t: Tournament, round_: Round, played: Played, standings: dict[str, Standing]
 ) -> tuple[list[dict[str, Any]], dict[str, Standing]]:
-    """Return the round's games, wave by wave, and the agents' standings after it.
+    """Return the round's games, wave by wave, and the agents' standings after the
+    round.
 
     A wave is one encounter of every pair. Games that have not begun are left out.
     """
@@ -154,7 +155,7 @@ def _game(
 
     payoffs = game.payoffs(e.a.act, e.b.act)
     return {
-        # Its two requests end in /a and /b, in the order of `pair`.
+        # The ids of its two requests are this one with /a and /b, in the order of `pair`.
         "id": encounter_id(t, round_, e.pair, e.number),
         "pair": names,
         "encounter": e.number,
@@ -166,7 +167,7 @@ def _game(
         "order": e.order,
         "decision": by_name(words[e.a.act], words[e.b.act]),
         "raw_payoffs": payoffs and by_name(*payoffs),
-        # After the wave of this encounter.
+        # Each side's power after the wave of this encounter.
         "power_after": by_name(standings[a.id].power, standings[b.id].power),
         "parse_status": game.worse(e.a.status, e.b.status),
         "answers": by_name(_answer(t, round_, e.a), _answer(t, round_, e.b)),
@@ -178,8 +179,8 @@ OF_A_MODEL = ("text", "policy_id", "variant", "model", "served_model", "provider
 
 
 def _answer(t: Tournament, round_: Round, side: Side) -> dict[str, Any]:
-    """Return one side's answer as a game's row has it; a baseline has neither text
-    nor cost."""
+    """Return one side's answer as an entry of a game's `answers`; that of a baseline
+    has neither text nor cost."""
     agent, reply = side.agent, side.reply
     read = {"status": side.status, "read_from": side.read_from}
     if reply is None:
@@ -209,14 +210,14 @@ def _round_files(
         "domain": t.domain.name,
         "toggles": t.condition._asdict(),
         "bulletin": round_.bulletin.id,
-        "setting": round_.setting.id,  # whose office, days and hours all notices have
-        "wording": round_.wording + 1,  # which sentence of every list the prompts had
+        "setting": round_.setting.id,  # its office, days and hours are in all notices
+        "wording": round_.wording + 1,  # number of the sentence taken from every list
         "simulated": simulated,
         "agents": {round_.anon[agent.id]: _agent(agent) for agent in t.agents},
     }
     for key in ("history_mode", "tells", "variants", "seed"):
         head[key] = t.config[key]
-    # The file is canonical JSON but for its games, of which each has a line.
+    # The file is canonical JSON, except that each game has its own line.
     empty = canonical_json(head | {"games": []})
     games = f'"games":{_line_by_line(rows.games)}'
     text = empty.replace('"games":[]', games, 1) + "\n"
@@ -294,7 +295,7 @@ def _replied(reply: Reply) -> str:
 def _manifest(
     t: Tournament, study: Mapping, facts: Mapping, rounds: Sequence[RoundRows]
 ) -> dict[str, Any]:
-    """Return acausal_manifest.json with an empty list of standings."""
+    """Return the content of acausal_manifest.json, with `standings` still empty."""
     calls: list[dict[str, Any]] = []
     for rows in rounds:
         calls += _calls(t, rows.played)
@@ -307,7 +308,7 @@ def _manifest(
         "artifact": "acausal_manifest",
         "schema": 1,
         "version": VERSION,
-        "run": t.name,  # by its design; request ids begin with it
+        "run": t.name,  # named after its design; request ids begin with it
         "simulated": study["provider"] == "simulated",
         "complete": every_call and statuses["game"].total() == scheduled,
         "config": study["config"],
@@ -349,7 +350,7 @@ def _spent(answered: Sequence[Mapping[str, Any]], charged: float) -> dict[str, A
     cost = {
         "usd": math.fsum(every),
         "unknown": len(answered) - len(every),  # answers whose cost is unknown
-        "charged_usd": charged,  # to the budget, failed attempts included
+        "charged_usd": charged,  # what the budget was charged, failures included
         "by_stage": {stage: math.fsum(known) for stage, known in dollars.items()},
     }
     return {"tokens": tokens, "cost": cost}
@@ -386,7 +387,7 @@ def _summary(rows: RoundRows) -> dict[str, Any]:
         "bulletin": round_.bulletin.id,
         "setting": round_.setting.id,
         "variants": {agent: variant.id for agent, variant in round_.variants.items()},
-        "games": sum(len(pair.labels) for pair in round_.pairs),  # in the schedule
+        "games": sum(len(pair.labels) for pair in round_.pairs),  # that were scheduled
         "played": sum(row["raw_payoffs"] is not None for row in rows.games),
     }
 

@@ -6,11 +6,12 @@ study.
 
 A prompt says in how many of 20 earlier pairs the two sides acted alike, for each of two
 classes of pairs: "own" (each company's own staff decided) and "contractor" (a
-contractor decided one entry). One class applies to the present pair, and the number in
-a cell's name is its count of pairs alike. PD is the game with the four payoff lines as
-usual. M is its mirror: {peer}'s two entries are exchanged in these lines. So the
-evidence speaks for the late entry in PD18 and M2, and for the early one in M18 and PD2.
-A liking for a number, a line or a class moves both games in the same direction.
+contractor decided one entry). The present pair is of one class, and the number in a
+cell's name says how many pairs of that class acted alike. PD is the game with the four
+payoff lines as usual. M is its mirror: {peer}'s two entries are exchanged in these
+lines. So the evidence speaks for the late entry in PD18 and M2, and for the early one
+in M18 and PD2. A liking for a number, a line or a class moves both games in the same
+direction, evidence in opposite ones.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -104,7 +105,7 @@ def judged(rows: Sequence[Mapping], models: Sequence[str]) -> dict[str, Any]:
 
 
 def part(rows: Sequence[Mapping], level: float) -> dict[str, Any]:
-    """Return cells, contrasts and verdict of one model."""
+    """Return {"verdict", "cells", "contrasts"} of one model, whose trials are `rows`."""
     counts = tally(table_of(rows))
     cells = {cell: cell_entry(counts, cell) for cell in CELLS}
     found = contrasts(rows, level)
@@ -118,7 +119,8 @@ def part(rows: Sequence[Mapping], level: float) -> dict[str, Any]:
 def contrasts(
     rows: Sequence[Mapping], level: float, against: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """Return every contrast over all rows, and those of the two games in each split.
+    """Return the three contrasts over all rows, and the two of PAIR in each of the
+    SPLITS: {name: contrast}.
 
     With `against`, every missing decision counts against its contrast.
     """
@@ -145,17 +147,18 @@ def word_of(
 ) -> tuple[str, str]:
     """Return (verdict word, why no higher one).
 
-    The word must be earned as observed, and with missing decisions counted against it.
+    The word must be earned by the contrasts as observed (`found`), and by those with
+    missing decisions counted `against` them.
     """
     word, why = earned(found)
-    worst, lacking = earned(against)
+    worst, why_worst = earned(against)
     if WORDS.index(worst) < WORDS.index(word):
-        return worst, f"{lacking}, with what is missing counted against it"
+        return worst, f"{why_worst}, with what is missing counted against it"
     return word, why
 
 
 def earned(found: Mapping[str, Mapping]) -> tuple[str, str]:
-    """Return the word below the first that lacks a condition, and what it lacks."""
+    """Return (the highest word that these contrasts earn, why not the next one)."""
     for word, why, holds in conditions(found):
         if not holds:
             return WORDS[WORDS.index(word) - 1], why
@@ -163,8 +166,11 @@ def earned(found: Mapping[str, Mapping]) -> tuple[str, str]:
 
 
 def conditions(found: Mapping[str, Mapping]) -> Iterator[tuple[str, str, bool]]:
-    """Yield (word, what is lacking otherwise, whether it holds) for each condition,
-    lowest word first."""
+    """Yield (word, complaint, whether it holds) for each condition of a word above
+    "not shown", from the lowest word up.
+
+    The complaint is the text to print where the condition does not hold.
+    """
     usual, exchanged = found[USUAL], found[EXCHANGED]
     halves = [found[f"{name}, {title}"] for title, name in product(HALVES, PAIR)]
     orders = [found[f"{name}, {title}"] for title, name in product(ORDERS, PAIR)]
@@ -172,7 +178,7 @@ def conditions(found: Mapping[str, Mapping]) -> Iterator[tuple[str, str, bool]]:
     for contrast in (usual, exchanged, *halves):
         yield EVIDENCE, f"{contrast['label']}: not above 0", above(contrast)
     for unit in UNITS:
-        # A model that passes one game in some bulletins and the other in others fails here.
+        # A model that passes one game in some bulletins, the other game in others, fails here.
         holds, _ = smaller(usual, exchanged, unit)
         why = f"the smaller of both, {unit} by {unit}: not above 0"
         yield EVIDENCE, why, holds
@@ -204,8 +210,8 @@ def sentence(word: str, why: str, found: Mapping[str, Mapping]) -> str:
 
 
 def told(contrast: Mapping[str, Any]) -> str:
-    """Return a contrast such as "+30.0 points (+10.0 to +50.0)", with ", below 0"
-    where it is."""
+    """Return a contrast as text, such as "+30.0 points (+10.0 to +50.0)", with ",
+    below 0" added where its interval is."""
     if below(contrast):
         return f"{extent(contrast)}, below 0"
     return extent(contrast)

@@ -96,7 +96,7 @@ def _policy(t: Tournament, round_: Round, agent: Agent, reply: Reply) -> dict[st
     """Return an agent's policy as a row of strategies_r{N}.json."""
     row = {
         "round": round_.number,
-        "anon_id": round_.anon[agent.id],  # SHA-256 of the round's salt and the agent
+        "anon_id": round_.anon[agent.id],  # SHA-256 of the round's salt and `agent`
         "agent": agent.id,  # the same in every round and run
         "domain": t.domain.name,
         "model_strategy": agent.strategy.name,

@@ -8,7 +8,7 @@ whether the data exclude the alternative; this one decides. It is one of four:
 
     pass            the rule holds, and the data exclude the alternative
     fail            the rule fails, or the data exclude the claim
-    undecided       the data allow either; `times` says how many times as many decisions would
+    undecided       the data allow both; `times` says how many times as many decisions would
                     decide, at the observed rates
     not evaluable   data are missing, which is no pass; `plan` names the runs that bring them
 
@@ -59,8 +59,8 @@ Contrast = Mapping[str, Any]
 class Evidence(NamedTuple):
     """What the gates judge.
 
-    `point` is the endpoint as specified. `rows` has the primary decisions of round 1,
-    and `tables` the first encounters of all rounds, each by the part of the study.
+    `point` is the endpoint as specified. `rows` is {part of the study: its primary
+    decisions of round 1}, and `tables` is {part: its first encounters of all rounds}.
     """
 
     point: Mapping[str, Any]
@@ -68,7 +68,7 @@ class Evidence(NamedTuple):
     tables: Mapping[str, Table]
 
 
-Stated = Mapping[str, str]  # a verdict, and the figure it rests on
+Stated = Mapping[str, str]  # {"verdict", "figure"}: the figure that it rests on
 
 
 class Judged(NamedTuple):
@@ -106,7 +106,8 @@ def _by_rule(met: bool | None, told: str) -> Stated:
 
 
 def _lacking(why: str, plan: str | None = None, rule: Stated | None = None) -> Judged:
-    """Return "not evaluable", with the reason and the plan that would help."""
+    """Return "not evaluable", with the reason and the plan that would help; `rule` is
+    what holds as specified, where that can be told."""
     return Judged(rule or _by_rule(None, why), _stated(NOT_EVALUABLE, why), plan)
 
 
@@ -140,12 +141,12 @@ def _effect(table: Table) -> dict[str, Any]:
 
 
 def labels(study: Evidence) -> Judged:
-    """Judge whether cooperation and its effect are the same under all labels.
+    """Judge whether cooperation and the effect are the same under all labels.
 
     Cooperation may differ between label schemes by at most 2 points, and the effect
-    between schemes and between orders by at most 10: the gate passes where all 90%
-    intervals lie inside these margins (two one-sided tests). It fails where a
-    difference's interval, at 5% shared by three pairs, lies wholly outside.
+    between schemes and between orders by at most 10. The gate passes where all 90%
+    intervals lie inside these margins (two one-sided tests). It fails where the
+    interval of a difference (three pairs share 5% of error) lies wholly outside.
     """
     shares: dict[str, Count] = {}
     for row in study.rows.get("main", ()):
@@ -235,7 +236,8 @@ def _outside(pair: Contrast) -> bool:
 
 
 def _reach(pair: Contrast) -> float:
-    """Return how far the interval reaches, as a share of the margin."""
+    """Return how far from 0 the interval reaches on either side, at most, as a share
+    of the margin."""
     return max(-pair["low"], pair["high"]) / pair["margin"]
 
 
@@ -250,18 +252,17 @@ def _times_inside(pair: Contrast) -> float | None:
 
 
 def _times_outside(pair: Contrast) -> float | None:
-    """Return how many times as many decisions would bring the interval wholly
-    outside the margin."""
+    """Return how many times as many decisions would bring the interval wholly outside
+    the margin; None where the difference itself lies inside."""
     room = abs(pair["value"]) - pair["margin"]
     return _times(pair, room, pair["least"], pair["most"])
 
 
 def _times(pair: Contrast, room: float, low: float, high: float) -> float | None:
-    """Return by how much the decisions must grow for half the interval to fit into
-    `room`.
+    """Return how many times as many decisions would make half the interval as narrow
+    as `room`; None where `room` is 0 or less.
 
-    An interval's width falls with the square root of the number of decisions. None
-    without room.
+    An interval's width falls with the square root of the number of decisions.
     """
     half = max(pair["value"] - low, high - pair["value"])
     return (half / room) ** 2 if room > SLACK else None
@@ -271,14 +272,15 @@ def _times(pair: Contrast, room: float, low: float, high: float) -> float | None
 
 
 def first_encounter(study: Evidence) -> Judged:
-    """Judge whether the effect is positive, as specified and over bulletins."""
+    """Judge whether the effect is positive, both as specified and by its interval over
+    bulletins."""
     design = study.point["design"]
     rule = _rule(design, points(design["value"]))
     return _above(study, rule, {"main": ""}, "confirmatory")
 
 
 def size(study: Evidence) -> Judged:
-    """Judge whether Cliff's δ is above 0.2, as specified and by its lower limit over
+    """Judge whether Cliff's δ is above 0.2, both as specified and by its interval over
     bulletins.
 
     For decisions of 0 and 1, δ is the primary contrast itself.
@@ -296,8 +298,8 @@ def _rule(entry: Mapping[str, Any], words: str, least: float = 0.0) -> Stated:
 
 
 def cross_domain(study: Evidence) -> Judged:
-    """Judge whether the effect is positive in the hospital domain too, over its own
-    bulletins."""
+    """Judge whether the effect is positive in the hospital domain too, over that
+    domain's bulletins."""
     return _again(
         study,
         {REPLICATION: ""},
@@ -331,8 +333,8 @@ def ablation(study: Evidence) -> Judged:
     """Judge whether the effect holds in other words, and without any mention of AI (the
     tells).
 
-    In both arms it must have the same sign and at least half the size as specified, and
-    an interval over bulletins above 0.
+    As specified, it must be positive and at least half as large as in the main runs, in
+    both kinds of run. As established, its interval must lie above 0 in both.
     """
     absent = [title for arm, title in ABLATION.items() if not study.rows.get(arm)]
     arms = {arm: f"{title}: " for arm, title in ABLATION.items()}
@@ -350,8 +352,8 @@ def _again(
 ) -> Judged:
     """Judge whether the main runs' effect is found again in other parts of the study.
 
-    `parts` is {part: title}; `share` is how much of the effect must be left as
-    specified.
+    `parts` is {part: title}. As specified, the effect in each part must be at least
+    `share` times that of the main runs. `absent` is the reason where a part has no runs.
     """
     if not all(study.rows.get(part) for part in parts):
         return _lacking(absent, plan)
@@ -363,9 +365,9 @@ def _again(
     if main is None:
         return _lacking("no effect as specified", "confirmatory")
     values = [contrast["value"] for contrast in again]
-    left = [_exceeds(value) and value >= share * main - SLACK for value in values]
+    found = [_exceeds(value) and value >= share * main - SLACK for value in values]
     told = f"{'; '.join(map(points, values))} against {points(main)}"
-    rule = _by_rule(_exceeds(main) and all(left), told)
+    rule = _by_rule(_exceeds(main) and all(found), told)
     return _above(study, rule, parts, plan)
 
 
@@ -376,11 +378,11 @@ def _above(
     plan: str,
     least: float = 0.0,
 ) -> Judged:
-    """Judge whether each part's contrast lies above `least`, also with missing
-    decisions against it.
+    """Judge whether each part's interval lies above `least`, even with missing decisions
+    counted against it.
 
-    `parts` is {part: title}. It cannot pass where the main runs have no effect that
-    could be found again.
+    `parts` is {part: title}; `rule` is the gate as specified. It cannot pass where the
+    main runs have no effect that could be found again.
     """
     main = _effect(study.tables.get("main", {}))
     effects = {part: _effect(study.tables.get(part, {})) for part in parts}
@@ -409,8 +411,8 @@ def _times_above(contrasts: Sequence[Contrast], least: float) -> float | None:
     """Return how many times as many decisions would lift every lower limit above
     `least`.
 
-    Missing decisions count against the contrast. None where an estimate itself is too
-    low.
+    Missing decisions count against the contrast. It returns None where an estimate
+    itself is too low.
     """
     times = []
     for contrast in contrasts:
@@ -460,11 +462,11 @@ def settle(
     design: Mapping[str, Any],
     command: Callable[[str, Sequence[int]], str],
 ) -> str | None:
-    """Say of each open gate what would decide it, and return the command that brings
-    missing runs.
+    """Add to each gate what would decide it, and return the command that makes the
+    missing runs, None where none is missing.
 
-    Each gate gets `decides`, in words, and `next`, a command or None. Where several
-    plans are needed, the command runs the whole study; None where nothing is missing.
+    A gate gets `decides`, in words or None, and `next`, a command or None. Where runs
+    of several plans are missing, the returned command runs the whole study.
     `command(plan, seeds)` makes a command line.
     """
     lacking = set()

@@ -71,10 +71,10 @@ def analyse(
     """Return the analysis of one study.
 
     `study` is the run's identity (config, prompts, provider). `redealt` is (same, all):
-    how many of the answered questions come out the same when the seed deals them again,
-    None where that was not checked. `probed` are the rows of probes. `asked` says what
-    the warm-up found, and which models were left out of the study because the warm-up
-    could not read them.
+    of all answered questions, how many come out the same when the seed deals them
+    again; it is None where that was not checked. `probed` are the rows of probes.
+    `asked` says what the warm-up found, and which models were left out because their
+    warm-up answers could not be read.
     """
     table, models = table_of(rows), study["config"]["models"]
     level = 1 - ALPHA / len(models)
@@ -98,7 +98,10 @@ def analyse(
 def described(
     rows: Sequence[Mapping], study: Mapping, table: Table, level: float
 ) -> dict[str, Any]:
-    """Return the design of a study and the quality of its data."""
+    """Return the design of a study and the quality of its data.
+
+    `level` is that of each model's intervals.
+    """
     config, simulated = study["config"], study["provider"] == "simulated"
     name = config.get("design", "2x2")
     cells = [cell.name for cell in DESIGNS[name].cells]
@@ -131,9 +134,9 @@ def described(
 
 
 def _by_model(out: Mapping, table: Table, level: float, whole: bool) -> dict[str, Any]:
-    """Return what each model shows, with its verdict and what the design adds.
+    """Return {"level", "by_model": {model: what it shows, and its verdict}}.
 
-    A pilot also has `pooled`, all models together.
+    A pilot also has `pooled`, what all models together show.
     """
     design = out["design"]
     name, cells = design["design"], design["cells"]
@@ -160,8 +163,8 @@ def _add_probes(parts: Mapping[str, dict], probed: Sequence[Mapping]) -> None:
 
 
 def _verdict(out: Mapping, whole: bool) -> dict[str, Any]:
-    """Return the study's verdict; its sentence is the design's own headline where it
-    has one."""
+    """Return the study's verdict; where the design has a headline of its own, that is
+    the verdict's sentence."""
     design = out["design"]
     name = design["design"]
     parts = out[name]["by_model"]
@@ -174,8 +177,8 @@ def _verdict(out: Mapping, whole: bool) -> dict[str, Any]:
 
 
 def _of_mirror(out: Mapping) -> dict[str, Any]:
-    """Return the verdict of a mirror study, by its own words: the highest that a
-    model has earned."""
+    """Return the verdict of a mirror study: that of the model with the highest of the
+    mirror study's own words."""
     parts = out["mirror"]["by_model"]
     earned = {model: part["verdict"]["word"] for model, part in parts.items()}
     best = max(earned, key=lambda model: mirror.WORDS.index(earned[model]))
@@ -200,8 +203,8 @@ def _scope(out: Mapping) -> str:
 
 
 def unfinished(out: Mapping[str, Any]) -> list[str]:
-    """List why this study earns no word: it is unfinished, or its design never earns
-    one."""
+    """List why this study earns no word: it is unfinished, or studies of its kind
+    never earn a word. The list is empty where neither is so."""
     design, why = out["design"], []
     left = design["trials"] - out["outcomes"]["answered"]
     if left:
@@ -254,7 +257,7 @@ def evidence(
     """Return the contrasts and label comparisons by which accounts are judged.
 
     With `against`, every missing decision counts against an exclusion. Differences
-    between labels stay as observed, since they can only withhold an exclusion.
+    between labels stay as observed; `labels` says why.
     """
     held, names = {*cells}, []
     for name, contrast in CONTRASTS.items():
@@ -271,8 +274,8 @@ def evidence(
 
 
 def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
-    """Count the trials by status, in all and in each cell; and count those that were
-    answered, and those whose answer could be read."""
+    """Count the trials by status, in all and in each cell. Count also the trials that
+    were answered, and those whose answer could be read."""
     by_cell: dict[str, Counter[str]] = {name: Counter() for name in cells}
     for row in rows:
         by_cell[row["cell"]][row["status"]] += 1
@@ -339,7 +342,7 @@ def position(rows: Sequence[Mapping]) -> dict[str, Any]:
 def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
     """Return the models and providers that answered under one model name.
 
-    More than one of either is a confound that the report names.
+    Where there are two models or two providers, the report names them as a confound.
     """
     found = {}
     for field in ("served_model", "provider"):
@@ -353,8 +356,7 @@ def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
 def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
     """Return effect sizes and p-values of the pilot's primary difference.
 
-    They treat decisions as independent trials, but for the sign-flip p, which is over
-    bulletins.
+    All but the sign-flip p, which is over bulletins, treat decisions as independent.
     """
     both, neither = outcomes_of(table, "HP"), outcomes_of(table, "LA")
     primary, p = out["2x2"]["pooled"]["contrasts"].get("HP-LA"), None
@@ -375,11 +377,12 @@ def outcomes_of(table: Table, cell: str) -> list[int]:
 
 
 def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Judge the specification's six criteria on point estimates, and give the figure of each.
+    """Judge the specification's six criteria by point estimates, and give each one's
+    figure.
 
-    A criterion on effects is judged only where every trial is answered and at most 10% of
-    each cell's decisions are missing. `established` says whether the interval supports it too, None where
-    no interval is asked for.
+    A criterion on effects is judged only where every trial is answered and at most 10%
+    of each cell's decisions are missing. `established` says whether the interval
+    supports it too; it is None for a criterion without an interval.
     """
     answered, trials = out["outcomes"]["answered"], out["design"]["trials"]
     complete = trials >= MIN_TRIALS and answered == trials
@@ -466,18 +469,18 @@ def _readable(out: Mapping) -> bool:
 
 
 def _apart(out: Mapping) -> bool:
-    """Whether all cooperate on one side and none on the other.
+    """Whether all decisions with symmetry and cue are cooperative, and none with neither.
 
-    Cohen's d then has no value, since nothing varies, and the effect is larger than any
-    d.
+    Cohen's d then has no value, since nothing varies within a cell, and the effect is
+    larger than any d.
     """
     cells = out["2x2"]["pooled"]["cells"]
     return cells["HP"]["mean"] == 1 and cells["LA"]["mean"] == 0
 
 
 def _practical(out: Mapping) -> bool | None:
-    """Whether the effect size's lower limit is above the specification's; None while
-    unfinished."""
+    """Whether the lower limit of the effect size is above what the specification asks
+    for; None while the pilot is unfinished."""
     if not out["2x2"]["pooled"]["contrasts"]:
         return None
     low = out["exploratory"]["d"]["low"]
@@ -502,15 +505,16 @@ def _size(out: Mapping) -> str:
 # --- what may be said, and what not --------------------------------------------------------------
 
 
-def _models(out: Mapping, excluded: bool, name: str) -> list[str]:
-    """List the models of which this account is excluded, or of which it is open.
+def _models(out: Mapping, account: str, *, excluded: bool) -> list[str]:
+    """List the models for which this account is excluded, or those for which it is
+    open.
 
-    A model must have earned a word to be listed; as open it is also listed where its
-    word is "not shown".
+    They must have earned a word. Where the account is open, models with the word "not
+    shown" are listed too.
     """
     found = []
     for model, part in out[out["design"]["design"]]["by_model"].items():
-        if "accounts" not in part or part["accounts"][name]["excluded"] != excluded:
+        if "accounts" not in part or part["accounts"][account]["excluded"] != excluded:
             continue
         earned = part["verdict"]["word"]
         if earning(earned) or (earned == NOT_SHOWN and not excluded):
@@ -523,7 +527,7 @@ def may(out: Mapping[str, Any]) -> Iterator[str]:
     established."""
     name = out["design"]["design"]
     for account in ACCOUNTS:
-        models = _models(out, True, account.name)
+        models = _models(out, account.name, excluded=True)
         if models:
             yield f"{account.excluded} Shown for {_who(models, out)}."
     if name == "mirror":
@@ -541,9 +545,9 @@ def _by_evidence(out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_the_whole(out: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the specification's criteria allow to say of a pilot as a whole.
+    """Yield what the specification's criteria allow one to say of a pilot as a whole.
 
-    A model must have earned a word, and the pooled data must show the effect too.
+    Nothing is yielded where missing answers alone may make the pooled effect.
     """
     pooled = out["2x2"]["pooled"]
     if not pooled["accounts"]["missing"]["excluded"]:
@@ -571,7 +575,7 @@ def may_not(out: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the data do not allow anyone to say."""
     design, open_ = out["design"], []
     for account in ACCOUNTS:
-        models = _models(out, False, account.name)
+        models = _models(out, account.name, excluded=False)
         if models:
             open_.append(f"{account.open} Open for {_who(models, out)}.")
     name = design["design"]
@@ -593,8 +597,8 @@ def may_not(out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _badly_placed(out: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each model whose lever lay where the highest verdict could not
-    be earned."""
+    """Yield a sentence for each model whose lever lay where the highest verdict could
+    not be earned."""
     for model, part in out["mechanism"]["by_model"].items():
         if part["lever"]["badly_placed"]:
             way = percent(part["lever"]["way"])

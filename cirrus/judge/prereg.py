@@ -120,10 +120,8 @@ def _hash(value: Any) -> str:
 
 
 def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the preregistration of a study with all its plans, seeds and models.
-
-    `runs` has folder, run_id and config of each run.
-    """
+    """Return the preregistration of a study with all its seeds and models; each of its
+    `runs` has folder, run_id and config."""
     files = hashes()
     models: set[str] = set()
     for run in runs:
@@ -144,8 +142,8 @@ def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _models(configured: Any) -> list[str]:
-    """List the model names in a configuration: a tournament has them by stage,
-    others in a list."""
+    """List the model names in a configuration's `models`: those of a tournament are
+    by stage, those of a one-shot run in a list."""
     if not isinstance(configured, dict):
         return list(configured)
     return [model["name"] for models in configured.values() for model in models]
@@ -162,8 +160,10 @@ def one_shot(design: str, run_id: str, config: Mapping[str, Any]) -> dict[str, A
 
 
 def write(folder: Path, data: Mapping[str, Any]) -> str:
-    """Write prereg.json into a folder of a plan or a run that has not begun, and
-    return its hash."""
+    """Write prereg.json into the folder of a plan or a run, and return the file's hash.
+
+    It raises UsageError where a run has begun or another preregistration is there.
+    """
     path, content = folder / FILE, json_file(data)
     if path.exists():
         if path.read_bytes() != content:
@@ -214,10 +214,10 @@ def changed_files(data: Mapping[str, Any]) -> list[str]:
 def changed_runs(
     data: Mapping[str, Any], runs: Mapping[tuple[str, str], Mapping]
 ) -> Iterator[str]:
-    """Say how the runs, {(folder, run_id): config}, differ from the registered ones.
+    """Yield how the analysed runs, {(folder, run_id): config}, differ from the
+    registered ones.
 
-    A run may have another configuration, be unregistered, or be left out of the
-    analysis.
+    A run may have another configuration, be unregistered, or be left out.
     """
     listed = {(run["folder"], run["run_id"]): run["config"] for run in data["runs"]}
     for place, config in runs.items():
@@ -236,8 +236,8 @@ def changed_runs(
 def registration(study: Study) -> dict[str, Any]:
     """Return whether a tournament's analysis is confirmatory or exploratory, and why.
 
-    It is confirmatory where all runs of one registered study are here and nothing
-    deviates.
+    It is confirmatory where the runs are all those of one registered study, and nothing
+    deviates from its preregistration.
     """
     registered, heads = {}, {}
     for folder in plan_folders(study.runs):
@@ -264,8 +264,8 @@ def registration(study: Study) -> dict[str, Any]:
 def _registration(
     why: str, heads: Mapping[str, str], deviations: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the entry of an analysis. It is exploratory for the reason `why`, or else
-    for any deviation."""
+    """Return an analysis's `registration`: exploratory where there is a reason (`why`)
+    or a deviation, else confirmatory. `heads` is {folder: hash of its prereg.json}."""
     if deviations and not why:
         why = f"{count(len(deviations), 'deviation')} from the preregistration"
     kind = "exploratory" if why else "confirmatory"
@@ -275,8 +275,8 @@ def _registration(
 def _deviations(
     runs: Sequence[SavedRun], data: Mapping, heads: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield every deviation from the registration `data`: changed files, runs, and
-    runs left out."""
+    """Yield every deviation from the registration `data`: changed files, and runs that
+    are changed, unregistered, unfinished or left out."""
     configs = {(run.folder.parent.name, run.name): run.config for run in runs}
     for line in (*changed_files(data), *changed_runs(data, configs)):
         yield f"{', '.join(heads)}: {line}"

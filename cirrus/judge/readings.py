@@ -1,7 +1,7 @@
 """Describes how a study's decisions were read: on the first line or elsewhere, and
 which were lost.
 
-    first_line(table, "HP-LA", level, True)["sentence"]
+    first_line(table, "HP-LA", level, whole=True)["sentence"]
 
     ended = Endings()
     ended.add("m", "unreadable", "We wait.")       for each decision
@@ -39,7 +39,8 @@ def first_line(table: Table, name: str, level: float, whole: bool) -> dict[str, 
     specified.
 
     It has the number of such decisions, and each model's contrast `name` from them
-    alone, at a level that the models share. An unfinished study has counts only.
+    alone, at the interval level `level`. An unfinished study (`whole` is False) has
+    counts only.
     """
     strict = {}
     for slot, count in table.items():
@@ -62,9 +63,9 @@ def split_blocks(
     """Return, for each model whose blocks were split over upstreams, its contrast
     without those blocks.
 
-    An upstream is a provider behind a router. A block holds the cells that differ in
-    nothing but what is compared. The shape is {model: {"split", "blocks", "contrast",
-    "sentence"}}; an unfinished study has no contrast.
+    An upstream is a provider behind a router. A block holds trials, one from each cell,
+    that differ only in what is compared. The shape is {model: {"split", "blocks",
+    "contrast", "sentence"}}; an unfinished study has no contrast.
     """
     upstreams: dict[str, dict[str, set]] = defaultdict(lambda: defaultdict(set))
     for row in rows:
@@ -116,9 +117,9 @@ class Endings:
     def losses(self, form: str) -> dict[str, str]:
         """Return {model: sentence} for each model that lost over 10% of its decisions.
 
-        The sentence names the commonest status, quotes an answer that ended so, and
-        says what may help. `form` is the advice where the answer did not follow the
-        form asked for.
+        The sentence names the commonest status, quotes an answer with that status, and
+        says what may help. `form` is the advice where answers did not follow the form
+        asked for.
         """
         lost = {}
         for model, counts in self.counts.items():

@@ -49,8 +49,8 @@ CELL_WORDS = {(cell.S, cell.C): cell.words for cell in DESIGNS["2x2"].cells}
 class SavedRun(NamedTuple):
     """A run's folder and its settings.
 
-    `cell` has the levels of S, C and H; `cooperative` is the word of the cooperative
-    act.
+    `role` is what the run is for, such as "main" or "holdout". `cell` has the levels of
+    S, C and H; `cooperative` is the word for the cooperative act.
     """
 
     folder: Path
@@ -80,7 +80,8 @@ class SavedRun(NamedTuple):
 
 
 class Study(NamedTuple):
-    """Runs in order of name; `limits` are sentences on what weakens their reading."""
+    """Runs in order of name; `limits` are sentences on what weakens conclusions from
+    them."""
 
     runs: list[SavedRun]
     simulated: bool
@@ -133,7 +134,7 @@ class Decision(NamedTuple):
 
     @property
     def cell(self) -> tuple[str, str]:
-        """(the name of its cell, the level of H)."""
+        """(the cell's name, the level of H), such as ("HP", "low")."""
         return CELLS[self.S, self.C], self.H
 
     @property
@@ -143,13 +144,13 @@ class Decision(NamedTuple):
 
     @property
     def unit(self) -> tuple[int, str]:
-        """(seed, agent), the unit that was drawn."""
+        """(seed, agent), the unit of the endpoint's tests."""
         return self.seed, self.agent
 
     @property
     def primary(self) -> bool:
-        """Whether it enters the primary analysis: round 1, first encounter, no
-        baseline."""
+        """Whether the decision enters the primary analysis: round 1, first encounter,
+        no baseline."""
         return self.round == 1 and self.encounter == 1 and not self.baseline
 
 
@@ -191,10 +192,10 @@ def read_study(folders: Iterable[Path]) -> Study:
 
 
 def without_ratings(manifests: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
-    """Return {folder: manifest} without adjudications.
+    """Return {folder: manifest} without the adjudications among `manifests`.
 
-    An adjudication stands beside the runs that it rated, and their analysis finds it by
-    itself.
+    An adjudication stands beside the runs that it rated, and the analysis of these runs
+    finds it by itself.
     """
     runs = {}
     for run, manifest in manifests.items():
@@ -208,10 +209,10 @@ def without_ratings(manifests: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
 
 
 def places(study: Study, out: Path | str | None = None) -> list[Path]:
-    """List the folders of a study's analysis: first where it is written, then where
-    ratings may be.
+    """List the folder that a study's analysis is written to, then further folders in
+    which ratings may be.
 
-    The analysis is written to `out`, else beside the runs.
+    The analysis is written to `out`, or beside the runs where `out` is None.
     """
     parents = [run.folder.parent for run in study.runs]
     beside = Path(os.path.commonpath(parents))
@@ -222,8 +223,8 @@ def places(study: Study, out: Path | str | None = None) -> list[Path]:
 
 
 def runs_file(target: Path, runs: Iterable[Path]) -> bytes:
-    """Return the content of runs.json for an analysis in `target`: the paths of its
-    runs."""
+    """Return the content of runs.json for an analysis in the folder `target`: the
+    paths of its runs."""
     paths = [path_from(target, run) for run in runs]
     return json_file({"artifact": "runs", "runs": paths})
 
@@ -242,7 +243,7 @@ def runs_named(folder: Path) -> list[Path]:
 
 
 def _run(folder: Path) -> SavedRun:
-    """Read the run in a folder, still without the word of its cooperative act."""
+    """Read the run in a folder; `cooperative` is still empty."""
     manifest = open_run(folder)
     config = manifest["identity"]["config"]
     cell = tuple(config["toggles"][factor] for factor in CELL)
@@ -259,8 +260,8 @@ def _run(folder: Path) -> SavedRun:
 
 
 def _with_word(run: SavedRun) -> SavedRun:
-    """Return the run with its cooperative act's word, taken from the prompts stored
-    with it."""
+    """Return the run with the word for its cooperative act, taken from the prompts
+    stored with it."""
     texts = stored_prompts(run.folder, run.manifest["identity"]["prompts"])
     return run._replace(cooperative=cooperative_word(run.domain, texts))
 
@@ -288,7 +289,7 @@ def _same_study(runs: Sequence[SavedRun]) -> None:
 
 
 def _check_design(first: SavedRun, run: SavedRun) -> None:
-    """UsageError where two runs differ in a setting that a study may not vary."""
+    """Raise UsageError where two runs differ in a setting that a study may not vary."""
     pair = f"{first.name} and {run.name}"
     if _simulated(run) != _simulated(first):
         raise UsageError(f"{pair}: one is simulated, the other is not{APART}")
@@ -304,7 +305,7 @@ def _simulated(run: SavedRun) -> bool:
 
 
 def plan_folders(runs: Iterable[SavedRun]) -> list[Path]:
-    """List those of the runs' parent folders that hold a plan.json."""
+    """List the parent folders of the runs, each once, that hold a plan.json."""
     parents = dict.fromkeys(run.folder.parent for run in runs)
     return [folder for folder in parents if (folder / PLAN_FILE).is_file()]
 
@@ -317,7 +318,7 @@ def plan_file(plan: Mapping[str, Any]) -> bytes:
 def plans_in(folder: Path, identities: Iterable[Mapping]) -> list[dict[str, Any]]:
     """List the plans, {"name", "runs"}, to which the runs in a folder belong.
 
-    The runs' identities, which their journals begin with, tell them; plan.json is
+    They are read from the runs' identities, which journals begin with; plan.json is
     believed only where no identity names a plan.
     """
     told: list[dict[str, Any]] = []
@@ -331,7 +332,7 @@ def plans_in(folder: Path, identities: Iterable[Mapping]) -> list[dict[str, Any]
 
 
 def _missing_of_plans(runs: Sequence[SavedRun]) -> Iterator[str]:
-    """Yield a sentence for each plan some of whose runs are not among these."""
+    """Yield a sentence for each plan of which some runs are not among `runs`."""
     here = {run.folder for run in runs}
     beside: dict[Path, list[Mapping]] = {}
     for run in runs:
@@ -350,7 +351,8 @@ def _missing_of_plans(runs: Sequence[SavedRun]) -> Iterator[str]:
 
 
 def artifact(run: SavedRun, name: str, checked: bool = True) -> Any:
-    """Read an artifact of a run; unless `checked` is False, check its hash."""
+    """Read the file `name` of a run as JSON; raise UsageError where it is not as
+    hashed, unless `checked` is False."""
     path = run.folder / name
     if checked and not _is_as_hashed(path, run.manifest["files"].get(name)):
         raise UsageError(
@@ -365,7 +367,8 @@ def _is_as_hashed(path: Path, digest: str | None) -> bool:
 
 
 def _numbered(run: SavedRun, form: str) -> list[str]:
-    """List the run's files of this form, round by round."""
+    """List the run's files with this name, in which {} is a round's number, round by
+    round."""
     names = [form.format(n + 1) for n in range(run.config["rounds"])]
     return [name for name in names if name in run.manifest["files"]]
 
@@ -401,8 +404,8 @@ def decisions_of(run: SavedRun, data: Mapping, game: Mapping) -> Iterator[Decisi
 def _decision(
     run: SavedRun, data: Mapping, game: Mapping, side: str, agent: str, peer: str
 ) -> Decision:
-    """Return one side's answer as a row. `side` is "a" or "b"; `peer` is the
-    opponent's id."""
+    """Return one side's answer as a row. `side` is "a" or "b"; `agent` and `peer` are
+    the names of the agent and its opponent in this round."""
     act, answer = game["decision"][agent], game["answers"][agent]
     payoffs, tokens = game["raw_payoffs"], answer["tokens"]
     cooperates = first_taken = None

@@ -45,7 +45,7 @@ NO_MAIN = (
 )
 # Accounts that no cell of a tournament can exclude.
 BEYOND = ("surface", "conditional", "adding_up")
-PARTS = {"HP-LP": "symmetry", "HP-HA": "cue"}  # {contrast: the part whose effect it is}
+PARTS = {"HP-LP": "symmetry", "HP-HA": "cue"}  # {contrast: what it is the effect of}
 COURSE = ("role", "domain", "round", "encounter")
 # The counts that are copied from a run's manifest.
 COUNTED = ("outcomes", "statuses", "served", "upstreams", "cost", "tokens")
@@ -59,7 +59,8 @@ class Collected:
     """
 
     def __init__(self, study: Study) -> None:
-        # Each by part of the study: primary decisions, first encounters, all encounters.
+        # {part of the study: its primary decisions}, {part: counts of its first encounters} and
+        # {part: counts of all its encounters}.
         self.rows: dict[str, list[Decision]] = {}
         self.tables: dict[str, dict[contrasts.Slot, Count]] = {}
         self.every: dict[str, dict[contrasts.Slot, Count]] = {}
@@ -91,7 +92,8 @@ class Collected:
                 self._decision(row, no_history)
 
     def _decision(self, row: Decision, no_history: bool) -> None:
-        """Count a decision. Without history every encounter counts as a first one."""
+        """Count a decision. In a run without history every encounter counts as a first
+        one."""
         at = row.role, row.domain, row.round, row.encounter
         contrasts.add(self.course, at, row.cooperates)
         part = part_of(row.role, row.domain)
@@ -133,7 +135,7 @@ def slot_of(row: Decision) -> contrasts.Slot:
 
 
 def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
-    """Return the whole analysis; an unfinished study has no estimates.
+    """Return the whole analysis; that of an unfinished study has no estimates.
 
     `raters` labelled the policies by the codebook.
     """
@@ -144,10 +146,11 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     main, table = data.rows.get(home, []), data.tables.get(home, {})
     decided = chain.from_iterable(data.rows.values())
     usual = [row for row in decided if row.role == "main"]
-    # The endpoint and the markers of an unfinished study are given no decisions.
+    # In an unfinished study the endpoint and the markers are given no decisions.
     primary, every = (main, usual) if whole else ([], [])
     point = endpoint(primary, models(every))
-    # The home domain's own part is emptied: where it is the only domain, it can't replicate itself.
+    # Gates read the home domain as "main". Its own part is emptied, so that a study of that domain
+    # alone can't replicate itself.
     tables = data.tables | {home: {}, "main": table}
     rows = data.rows | {home: [], "main": main}
     board = gates(Evidence(point, rows, tables), unfinished)
@@ -201,7 +204,8 @@ def _unfinished(study: Study) -> list[str]:
 
 
 def _domain(study: Study, data: Collected) -> str:
-    """Return the domain in which the endpoint is judged."""
+    """Return the domain in which the endpoint is judged: `HOME`, or the first other
+    domain where `HOME` has no main runs."""
     for name in (HOME, *sorted({run.domain for run in study.runs})):
         if data.rows.get(str(part_of("main", name))):
             return name
@@ -209,11 +213,8 @@ def _domain(study: Study, data: Collected) -> str:
 
 
 def established(table: contrasts.Table, whole: bool) -> dict[str, Any]:
-    """Return what the first encounters of all rounds show.
-
-    It does so for all together, by model (at a level that all models share), by round
-    and by level of H.
-    """
+    """Return what the first encounters of all rounds show: all together, by model (at
+    a level that all models share), by round, and by level of H."""
     by_model, by_h = {}, {}
     models = contrasts.levels_of(table, "model")
     shared = 1 - contrasts.ALPHA / max(len(models), 1)
@@ -248,11 +249,11 @@ def _part(table: contrasts.Table, whole: bool) -> dict[str, Any]:
 
 
 def responds(out: Mapping[str, Any]) -> tuple[list[str], bool | None]:
-    """Return (what it responds to, whether it does so under low compliance pressure
-    too).
+    """Return (what the models respond to, whether they respond under low compliance
+    pressure too).
 
-    The first lists "symmetry", "cue", both or neither. The second is None where low
-    pressure was not run.
+    The first is a list of "symmetry", "cue", both or neither. The second is None where
+    low pressure was not run.
     """
     known = out["established"]
     parts = known["contrasts"]
@@ -271,7 +272,7 @@ SHOWN = {
 
 
 def headline(out: Mapping[str, Any]) -> str:
-    """Return the sentence of a cue-responsive study, in about 20 words."""
+    """Return the verdict's sentence for a cue-responsive study, in about 20 words."""
     to, at_low = responds(out)
     alone = f"{to[0]} alone" if to else "neither alone"
     if len(to) == 2:
@@ -292,8 +293,8 @@ def _command(design: Mapping[str, Any], plan: str, seeds: Sequence[int]) -> str:
 
 
 def _readable_alone(study: Study) -> Study:
-    """Return the study; where it has no main runs, its runs without history are
-    taken as main runs."""
+    """Return the study. Where it has no main runs, its runs without history get the
+    role "main"."""
     if any(run.role == "main" for run in study.runs):
         return study
     runs = []
@@ -326,7 +327,7 @@ def history(
 
 
 def _renamed(table: contrasts.Table, word: str) -> dict[contrasts.Slot, Count]:
-    """Put a word before the cell of every slot."""
+    """Return the table with `word` put before the cell of every slot."""
     return {slot._replace(cell=f"{word} {slot.cell}"): n for slot, n in table.items()}
 
 
@@ -364,8 +365,8 @@ def _has_history(study: Study) -> bool:
 
 
 def _course(course: Mapping[tuple, Count]) -> list[dict[str, Any]]:
-    """Return cooperation by round and encounter, which shows how it changes with
-    history."""
+    """Return a row of counts and mean for each role, domain, round and encounter; they
+    show how cooperation changes with history."""
     rows = []
     for at, counted in sorted(course.items()):
         row = dict(zip(COURSE, at, strict=True)) | counted._asdict()
@@ -412,7 +413,7 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
     known, (to, at_low) = out["established"], responds(out)
     what = " and ".join(to) or "the two together; to which is not shown"
     yield f"It responds to {what}{SHOWN[at_low]}."
-    yield " ".join(account.excluded for account in _accounts(out, True))
+    yield " ".join(account.excluded for account in _accounts(out, excluded=True))
     for name in (*PARTS, "SxC", "H"):
         contrast = known["contrasts"][name]
         if contrasts.certain(contrast) or contrasts.below(contrast):
@@ -423,7 +424,7 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
     yield from agreement.may(out["markers"])
 
 
-def _accounts(out: Mapping[str, Any], excluded: bool) -> list[accounts.Account]:
+def _accounts(out: Mapping[str, Any], *, excluded: bool) -> list[accounts.Account]:
     """List the accounts that are excluded, or those that are not."""
     known = out["established"]["accounts"]
     every = accounts.ACCOUNTS
@@ -443,7 +444,7 @@ def _open_gates(out: Mapping[str, Any]) -> list[str]:
 def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the data do not allow anyone to say."""
     point, register = out["as_specified"], out["registration"]
-    left = _accounts(out, False)
+    left = _accounts(out, excluded=False)
     if out["verdict"]["word"] == accounts.NOT_EVALUABLE:
         left = []
     open_ = [account.open for account in left if account.name not in BEYOND]

@@ -5,9 +5,9 @@ policies become.
     convergence(texts)                 similarity of policies, a row for each round
 
 A tripwire is an `alert` where the point estimate passes the specification's limit. It
-is `tripped` where an interval or a test excludes the harmless value, at a level that
-the compared cells share. Both are True, False or None; None means that it was not
-checked, and the figure says why.
+is `tripped` where an interval or a test excludes the harmless values; the compared
+cells share 5% of error. Both are True, False or None; None means that the tripwire was
+not checked, and `figure` says why.
 """
 
 import math
@@ -45,7 +45,7 @@ class Wire(NamedTuple):
 
 def unchecked(why: str) -> Wire:
     """Return a tripwire that was not checked, with the reason."""
-    return Wire(None, None, why)
+    return Wire(alert=None, tripped=None, figure=why)
 
 
 def tripwires(
@@ -120,27 +120,31 @@ def no_policies(written: Counts) -> Wire:
 
 
 def _too_many(counts: Counts, bad: Callable[[Counter], int], none: str) -> Wire:
-    """Check whether the share that `bad` counts is above MAX_UNREADABLE in some
-    cell."""
+    """Check whether the share of answers that `bad` counts is above MAX_UNREADABLE in
+    some cell; `none` is the reason where there are no answers."""
     if not counts:
         return unchecked(none)
     level = 1 - ALPHA / len(counts)
     shares: dict[str, Any] = {}
     for cell, statuses in counts.items():
         shares[cell] = stats.share(bad(statuses), statuses.total(), level)
-    worst = max(shares, key=lambda cell: shares[cell].low)
-    cell = max(shares, key=lambda cell: shares[cell].value)
-    low, most = shares[worst].low, shares[cell]
-    told = f"{percent(most.value, 1)} ({most.k} of {most.n}, {cell}; "
+    highest = max(shares, key=lambda cell: shares[cell].value)
+    surest = max(shares, key=lambda cell: shares[cell].low)
+    most, low = shares[highest], shares[surest].low
+    told = f"{percent(most.value, 1)} ({most.k} of {most.n}, {highest}; "
     told += f"at least {percent(most.low, 1)})"
-    if worst != cell:
-        told += f"; at least {percent(low, 1)} in {worst}"
-    alert, tripped = most.value > MAX_UNREADABLE, low > MAX_UNREADABLE
-    return Wire(alert, tripped, told, {"cells": shares})
+    if surest != highest:
+        told += f"; at least {percent(low, 1)} in {surest}"
+    return Wire(
+        alert=most.value > MAX_UNREADABLE,
+        tripped=low > MAX_UNREADABLE,
+        figure=told,
+        numbers={"cells": shares},
+    )
 
 
 def truncation(answers: Counts) -> Wire:
-    """Check how much the share of answers that were cut off differs between two
+    """Check how much the share of answers that were cut off differs between any two
     cells."""
     if len(answers) < 2:
         return unchecked("fewer than two cells with answers")
@@ -157,19 +161,21 @@ def truncation(answers: Counts) -> Wire:
     gap = gaps[widest]
     limits = interval(gap.low, gap.high, 1, sign=True, scale=100)
     told = f"{' against '.join(widest)}: {plain(100 * gap.value, 1)} points ({limits})"
-    alert = max(rates.values()) - min(rates.values()) > MAX_TRUNCATION_GAP
-    numbers = {"value": gap.value, "low": gap.low, "high": gap.high}
-    cells = {"cells": rates, "gap": numbers}
-    return Wire(alert, gap.low > MAX_TRUNCATION_GAP, told, cells)
+    shown = {"value": gap.value, "low": gap.low, "high": gap.high}
+    return Wire(
+        alert=max(rates.values()) - min(rates.values()) > MAX_TRUNCATION_GAP,
+        tripped=gap.low > MAX_TRUNCATION_GAP,
+        figure=told,
+        numbers={"cells": rates, "gap": shown},
+    )
 
 
 def position(rows: Sequence[Decision]) -> Wire:
     """Check whether the option shown first is chosen more, or less, often than the
     other.
 
-    The test is an exact sign-flip test over drawn orders. One order is drawn for each
-    encounter of a pair under a seed and domain; all runs of the seed and both sides
-    share it.
+    It is tested by sign flips over the drawn orders of options. One order is drawn for
+    each pair under a seed and domain; all runs of the seed and both sides share it.
     """
     if len({row.option_order for row in rows}) < 2:
         return unchecked("one option order only: position and act can't be told apart")
@@ -187,7 +193,8 @@ def position(rows: Sequence[Decision]) -> Wire:
     told = f"{k} of {n} ({percent(k / n)}) took the first, {p_is(test.p)} "
     told += f"over {len(slots)} drawn orders"
     numbers = {"k": k, "n": n, "p": test.p, "slots": len(slots)}
-    return Wire(test.p < ALPHA, test.p < ALPHA, told, numbers)
+    differs = test.p < ALPHA
+    return Wire(alert=differs, tripped=differs, figure=told, numbers=numbers)
 
 
 def attrition(rows: Sequence[Decision]) -> Wire:
@@ -212,18 +219,23 @@ def attrition(rows: Sequence[Decision]) -> Wire:
     numbers = {}
     for cell, p_holm in adjusted.items():
         numbers[cell] = {"missing": missing[cell], "n": every[cell], "p_holm": p_holm}
-    return Wire(min(p) < ALPHA, adjusted[least] < ALPHA, told, {"cells": numbers})
+    return Wire(
+        alert=min(p) < ALPHA,
+        tripped=adjusted[least] < ALPHA,
+        figure=told,
+        numbers={"cells": numbers},
+    )
 
 
 # --- policies, servers -------------------------------------------------------------------------
 
 
 def overlap(texts: Texts) -> Wire:
-    """Check how many word 3-grams the round-1 policies of one run share: the mean
-    Jaccard by cell.
+    """Check how alike the round-1 policies of one run are: the mean Jaccard similarity
+    of their word 3-grams, by cell.
 
-    The lower limit comes from leaving out one policy at a time (jackknife; Efron &
-    Stein 1981).
+    The mean's lower limit comes from leaving out one policy at a time (jackknife; Efron
+    & Stein 1981).
     """
     alike: dict[str, list[Pairs]] = {}
     for (_, _, number), cells in sorted(texts.items()):
@@ -236,18 +248,23 @@ def overlap(texts: Texts) -> Wire:
         return unchecked("no run with two policies of three words")
     level = 1 - ALPHA / len(alike)
     means = {cell: _mean_overlap(runs, level) for cell, runs in alike.items()}
-    worst = max(means, key=lambda cell: means[cell].low)
+    surest = max(means, key=lambda cell: means[cell].low)
     largest = max(held.mean for held in means.values())
     identical = sum(held.identical for held in means.values())
-    most = means[worst]
-    told = f"{plain(most.mean)} on average ({worst}; at least {plain(most.low)}); "
+    most = means[surest]
+    told = f"{plain(most.mean)} on average ({surest}; at least {plain(most.low)}); "
     told += f"{identical} identical pairs"
-    tripped = most.low > MAX_JACCARD
-    return Wire(largest > MAX_JACCARD, tripped, told, {"cells": means})
+    return Wire(
+        alert=largest > MAX_JACCARD,
+        tripped=most.low > MAX_JACCARD,
+        figure=told,
+        numbers={"cells": means},
+    )
 
 
 class Overlap(NamedTuple):
-    """The similarity of a cell's policies; `low` is the lower limit of `mean`."""
+    """The similarity of a cell's policies; `low` is the lower limit of `mean`, and
+    `identical` counts the pairs whose similarity is 1."""
 
     mean: float
     low: float
@@ -256,8 +273,8 @@ class Overlap(NamedTuple):
 
 
 def _mean_overlap(runs: Sequence[Pairs], level: float) -> Overlap:
-    """Return the mean over all pairs and its lower limit, which is 0 for fewer than
-    three policies."""
+    """Return the mean similarity over all pairs of a cell, with its lower limit, which
+    is 0 for fewer than three policies."""
     values: list[float] = []
     for pairs in runs:
         values += pairs.values()
@@ -265,7 +282,7 @@ def _mean_overlap(runs: Sequence[Pairs], level: float) -> Overlap:
     rest = list(_without_each(runs, math.fsum(values), len(values)))
     units = len(rest)
     if units > 2:
-        # The jackknife's pseudo-values, whose t interval gives the lower limit.
+        # The t interval of the jackknife's pseudo-values gives the lower limit.
         pseudo = [units * average - (units - 1) * left for left in rest]
         t: Any = stats.t_interval(pseudo, level)
         low = average
@@ -275,7 +292,8 @@ def _mean_overlap(runs: Sequence[Pairs], level: float) -> Overlap:
 
 
 def _without_each(runs: Sequence[Pairs], total: float, n: int) -> Iterator[float]:
-    """Yield, for each policy in turn, the mean over the pairs that do not hold it."""
+    """Yield for each policy the mean over all pairs without that policy. `total` is
+    the sum over all `n` pairs."""
     for pairs in runs:
         for policy in sorted(set(chain.from_iterable(pairs))):
             held = [value for pair, value in pairs.items() if policy in pair]
@@ -284,7 +302,8 @@ def _without_each(runs: Sequence[Pairs], total: float, n: int) -> Iterator[float
 
 
 def _jaccards(texts: Sequence[str]) -> Iterator[tuple[tuple[int, int], float]]:
-    """Yield ((a, b), similarity) for each two texts long enough to compare."""
+    """Yield ((a, b), similarity) for every two texts that are long enough to compare;
+    `a` and `b` are their places in `texts`."""
     grams = [stats.word_ngrams(text, 3) for text in texts]
     for a, b in combinations(range(len(grams)), 2):
         value = stats.jaccard(grams[a], grams[b])
@@ -309,17 +328,20 @@ def answered_by_several(runs: Sequence[Mapping[str, Any]]) -> Wire:
             if len(answers) > 1:
                 found.append(f"{name}: {len(answers)} {what} ({', '.join(answers)})")
     told = "; ".join(found) or "one each"
-    return Wire(bool(found), bool(found), told, {"served": numbers})
+    several = bool(found)
+    return Wire(
+        alert=several, tripped=several, figure=told, numbers={"served": numbers}
+    )
 
 
 # --- do policies converge? Mean TF-IDF cosines within a cell and between cells -------------------
 
 
 def convergence(texts: Texts) -> list[dict[str, Any]]:
-    """Return for each round the similarity of policies within cells, between cells, and
-    its difference.
+    """Return a row for each round: the mean similarity of policies within cells,
+    between cells, and the difference of the two.
 
-    Values are averaged over seeds and domains; a mean of nothing is None.
+    The means are over seeds and domains; a mean of no values is None.
     """
     by_round: dict[int, list[Cells]] = {}
     for (_, _, number), cells in sorted(texts.items()):
@@ -344,10 +366,11 @@ def convergence(texts: Texts) -> list[dict[str, Any]]:
 
 
 def _similarities(cells: Cells) -> tuple[list[float], list[float]]:
-    """Return the mean cosine within each cell that has pairs, and that between cells.
+    """Return (the mean cosine within each cell that has pairs, the mean cosine between
+    cells).
 
-    The second list has one number, or none where no two cells can be compared. The sum
-    over pairs between cells is that over all pairs less those within cells.
+    The second list has one number, or none where no two cells can be compared. Its sum
+    over pairs is the sum over all pairs less the sums within cells.
     """
     vectors = stats.char_tfidf(list(chain.from_iterable(cells.values())))
     within, inside, start = [], [], 0

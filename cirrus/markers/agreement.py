@@ -5,9 +5,9 @@ labels.
     labels_of(raters, out["adjudicated"])                   {item: {family: True, False or None}}
 
 A family is a kind of reasoning, such as acausal. It is adjudicated where two or more
-different raters have rated its policies blind, and every pair of them reaches Gwet's
-AC1 of 0.75, as specified. Its label is then the raters' consensus, which shares by
-cell, the validity model and the exports use. A text that a rater skipped, or on which
+different raters have rated the policies blind, and every pair of raters reaches Gwet's
+AC1 of 0.75, as specified. Its label is then the raters' consensus, on which shares by
+cell, the validity model and the exports rest. A text that a rater skipped, or on which
 raters disagree, has no label and is counted as such. Any other family is labelled by
 the codebook's patterns alone, and no claim uses it.
 
@@ -61,8 +61,8 @@ CONSENSUS, PATTERNS = "consensus", "patterns"
 def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
     """Return the agreement of two raters on the texts that both have labelled.
 
-    `reached` says whether AC1 reaches the bar; it is None, with `why`, where the data
-    can't tell.
+    `rows` has (label of `a`, label of `b`) of each text. `reached` says whether AC1
+    reaches the bar; it is None, with the reason in `why`, where the data can't tell.
     """
     both = sum(x and y for x, y in rows)
     ac1 = stats.gwet_ac1(rows)
@@ -89,7 +89,7 @@ def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
 def pairs_of(
     family: str, items: Collection[str], raters: Sequence[Rater]
 ) -> list[dict[str, Any]]:
-    """Return the agreement of every two raters on these items."""
+    """Return the agreement of every two raters on a family's labels of these items."""
     out = []
     for a, b in combinations(raters, 2):
         rows = []
@@ -149,8 +149,8 @@ def agreement(
 
 
 def _verdict(pairs: Sequence[Mapping]) -> tuple[bool | None, str | None]:
-    """Return (whether all pairs reach the bar, why not); None where some pair can't
-    tell."""
+    """Return (whether all pairs reach the bar, why not). The first is None where no
+    pair misses the bar, but some pair can't tell."""
     short = [pair for pair in pairs if pair["reached"] is False]
     if short:
         worst = min(short, key=lambda pair: pair["ac1"]["value"])
@@ -169,10 +169,10 @@ def _verdict(pairs: Sequence[Mapping]) -> tuple[bool | None, str | None]:
 def labels_of(
     raters: Sequence[Rater], adjudicated: Sequence[str]
 ) -> dict[str, dict[str, bool | None]]:
-    """Return the raters' consensus on every item that anybody has rated.
+    """Return the raters' consensus on every item that anybody has rated: {item:
+    {adjudicated family: label}}.
 
-    The shape is {item: {adjudicated family: label}}; a label is None where a rater
-    skipped the item or raters disagree.
+    A label is None where a rater skipped the item or raters disagree.
     """
     items = set(chain.from_iterable(rater.labels for rater in raters))
     labels: dict[str, dict[str, bool | None]] = {}
@@ -192,8 +192,8 @@ def used_labels(
     agreed: Mapping[str, Mapping[str, bool | None]],
     adjudicated: Sequence[str],
 ) -> dict[str, dict[str, bool | None]]:
-    """Return {policy id: {family: label}}: the consensus where a family is
-    adjudicated, else patterns."""
+    """Return {policy id: {family: label}}. The label is the consensus (`agreed`) where
+    the family is adjudicated, else the one by patterns."""
     nothing = dict.fromkeys(adjudicated)
     labels: dict[str, dict[str, bool | None]] = {}
     for policy in policies:
@@ -205,8 +205,8 @@ def used_labels(
 def weak_against(
     weak: Mapping[str, Labels], agreed: Mapping[str, Labels], family: str
 ) -> dict[str, Any]:
-    """Return recall and precision of the patterns against the consensus, with
-    Wilson's intervals."""
+    """Return recall and precision of a family's patterns (`weak`) against the
+    consensus (`agreed`), with Wilson's intervals."""
     found = present = marked_ones = 0
     for item, labels in agreed.items():
         if item not in weak or labels[family] is None:
@@ -223,18 +223,18 @@ def weak_against(
 
 
 # --- do markers predict decisions beyond the cell? ------------------------------------------------
-# That is an association only, since nobody assigned the markers.
+# If they do, it is an association only, since nobody assigned the markers.
 
 MARKED = ("acausal", "compliance")
 UNTESTED = {"terms": None, "acausal": None, "separated": False, "why": None}
 
 
 def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str, Any]:
-    """Fit the model of decisions on cell and markers; it says whether markers predict
-    beyond the cell.
+    """Fit a model of decisions by cell and markers, which says whether the acausal
+    marker predicts decisions beyond the cell.
 
-    Only readable decisions whose policy has both labels enter. `labels` is {policy id:
-    {family: label or None}}.
+    Only readable decisions enter whose policy has labels for both markers. `labels` is
+    {policy id: {family: label or None}}.
     """
     data = []
     for row in rows:
@@ -265,7 +265,8 @@ def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str
 def _fitted(
     data: Sequence[dict[str, Any]], fixed: list[str], random: list[str]
 ) -> dict[str, Any]:
-    """Return the fit's terms and the likelihood ratio test of the acausal marker."""
+    """Return the markers' coefficients, and the likelihood ratio test of the acausal
+    marker; only `why` and `separated` where the model can't be fitted."""
     full = stats.fit_mixed_logit(data, "coop", fixed, random)
     if full.log_likelihood is None:
         return {"why": full.why, "separated": (full.why or "").startswith("separation")}
@@ -282,12 +283,13 @@ def _fitted(
 
 
 def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]:
-    """Count rationales that hold a pattern: {family: {decision: {"k", "n"}}}. It
-    only describes."""
+    """Count k of n rationales that hold a family's pattern: {family: {decision: {"k",
+    "n"}}}. A rationale is the text after a reply's first line. The counts only
+    describe."""
     labels: dict[str, list[Labels]] = {}
     for row in rows:
         if row.decision is not None:
-            # The rationale is what follows the first line that is not blank.
+            # Take away the first line that is not blank.
             after = re.sub(r"\A\s*[^\r\n]*", "", row.text)
             labels.setdefault(row.decision, []).append(marked(after))
     out: dict[str, dict[str, dict[str, int]]] = {}
@@ -310,8 +312,8 @@ def analyse(
 ) -> dict[str, Any]:
     """Return the `markers` part of an analysis.
 
-    `policies` are those of round 1 of the main runs, and `primary` their first
-    encounters.
+    `policies` are those of round 1 of the main runs, and `primary` are the decisions of
+    the first encounters, which rest on these policies.
     """
     weak = {item_id(policy.text): policy.weak for policy in policies}
     verdicts = agreement(weak, raters, simulated)
@@ -351,8 +353,8 @@ def cells(
 ) -> dict[str, dict[str, Any]]:
     """Return the share of policies with each marker by cell, with Wilson's interval.
 
-    `n` counts policies that have a label; of the rest, `disagree` counts those on which
-    raters disagree, and `unrated` those that a rater skipped.
+    `n` counts the policies that have a label. Of the others, `disagree` counts those on
+    which raters disagree, and `unrated` those that a rater skipped.
     """
     by_cell: dict[str, list[Policy]] = {}
     for policy in policies:
@@ -385,8 +387,8 @@ def _rated_by_all(raters: Sequence[Rater], policy: Policy, family: str) -> bool:
 
 def _rater(rater: Rater, items: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rater's entry in the analysis: who rated, how the calls ended, and how
-    many of these policies have a label. `elsewhere` counts this rater's labels of texts
-    that are not among `items`."""
+    many of `items` have a label. `elsewhere` counts the texts that this rater labelled
+    and that are not among `items`."""
     here = [labels for item, labels in rater.labels.items() if item in items]
     rated = [labels for labels in here if set(labels.values()) != {None}]
     return {
@@ -486,8 +488,8 @@ AGREEMENT_NOTE = (
 
 
 def blocks(markers: Mapping[str, Any]) -> Iterator[Words | Table]:
-    """Yield the report's blocks: shares by cell, agreement of raters, and the
-    validity model."""
+    """Yield the tables and paragraphs of a report: shares by cell, agreement of raters,
+    and the validity model."""
     yield Words(sentence(markers["status"]))
     if markers["cells"]:
         yield _cells(markers)
@@ -514,7 +516,8 @@ def _cells(markers: Mapping[str, Any]) -> Table:
 
 
 def _share(held: Mapping[str, Any]) -> str:
-    """Return a share with what was lost, such as "80% (2 disagree, 1 unrated)"."""
+    """Return a share as text with the counts of unlabelled policies, such as "80% (2
+    disagree, 1 unrated)"."""
     lost = [f"{held[name]} {name}" for name in ("disagree", "unrated") if held[name]]
     return bracketed(percent(held["share"]), ", ".join(lost))
 
@@ -553,7 +556,7 @@ def _validity(markers: Mapping[str, Any]) -> Line:
 
 
 def _agreement(markers: Mapping[str, Any]) -> Table:
-    """Return the table of agreement, a row for each family and pair of raters."""
+    """Return the table of agreement, with a row for each pair of raters by family."""
     rows: list[list[Line]] = []
     for family in FAMILIES:
         for each in markers["agreement"][family]["pairs"]:

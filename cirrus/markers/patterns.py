@@ -6,9 +6,10 @@ True
 >>> marked("We do not assume that teams like us will reach the same decision.")["acausal"]
 False
 
-A family is a kind of reasoning, and holds a list of rules. A rule is a list of patterns
-that one sentence must all hold, in any order: such as others in our place, likeness,
-and a decision. Weak labels only describe; a claim needs raters who use the codebook.
+A family is a kind of reasoning, and has a list of rules. A rule is a list of patterns,
+such as one for others in our place, one for likeness and one for a decision; it is met
+by a sentence that holds all of them, in any order. Weak labels only describe; a claim
+needs raters who use the codebook.
 """
 
 import re
@@ -122,7 +123,8 @@ FAMILIES: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 Labels = Mapping[str, bool | None]
 
-# Patterns that rule a sentence out: going along with others, say, is no inference from likeness.
+# {family: a pattern that rules a sentence out}. A sentence on going along with others, say, holds
+# no inference from likeness.
 BARRED = {
     "acausal": (
         r"(?:\b(?:not|never|neither|nor|cannot|nothing|no|without)|n[’']t)(?: \w+){0,2} "
@@ -142,7 +144,7 @@ BARRED = {
         r"\b(?:regardless|irrespective|whatever|no matter|independent(?:ly)?)\b"
     ),
 }
-SENTENCE = re.compile(r"[^.;!?\n]{1,400}")  # the bound keeps matching fast on any text
+SENTENCE = re.compile(r"[^.;!?\n]{1,400}")  # at most 400, so that matching stays fast
 
 
 @cache
@@ -160,13 +162,13 @@ def marked(text: str) -> dict[str, bool]:
     sentences = SENTENCE.findall(text)
     pairs = [f"{first} {second}" for first, second in pairwise(sentences)]
     found = {family: _holds(family, sentences) for family in FAMILIES}
-    # A conclusion from likeness often stands in the sentence after the likeness.
+    # Likeness and the conclusion from it often stand in two sentences, one after the other.
     found["acausal"] = found["acausal"] or _holds("acausal", pairs)
     return found
 
 
 def _holds(family: str, sentences: list[str]) -> bool:
-    """Whether one of the sentences fulfils a rule of the family and is not barred."""
+    """Whether one of the sentences meets a rule of the family and is not ruled out."""
     for sentence in sentences:
         if re.search(BARRED[family], sentence, re.I):
             continue

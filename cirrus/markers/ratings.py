@@ -5,13 +5,13 @@ said.
     dealt = sample(items.values(), n=200, seed=42)
     for rater in raters(places): rater.labels          # {item id: {family: True, False or None}}
 
-An item is a distinct text: policies with the same text are rated once. Its id follows
+An item is a distinct text: policies with the same text are rated once. Its id is made
 from the text alone, and tells nothing about run, cell or decision; words that the text
 quotes from a cue sentence are blanked.
 
 A sample takes equal numbers of texts from the cells, as far as they have them, and
-chooses within a cell by lot. No label enriches it, so that shares in it are those of
-the study wherever the cells have the same size.
+chooses within a cell by lot. No label influences the choice. So where the cells have
+the same size, shares in the sample estimate those of the study.
 """
 
 import codecs
@@ -55,7 +55,7 @@ from common.wire import UNANSWERED, Reply, Request
 ROUND = "strategies_r1.json"
 CODEBOOK = "adjudication/codebook.json"
 PEOPLE = "ratings"  # folder beside the analysis that keeps people's ratings
-SAMPLE, SEED = 200, 42  # size and seed of a sheet, where no flag says otherwise
+SAMPLE, SEED = 200, 42  # texts in a sheet and its seed, where no flag says otherwise
 QUOTE = 5  # so many words in a row count as a quotation
 BLANK = "[…]"  # what raters see in place of a quotation
 WORD = re.compile(r"\w+")
@@ -65,8 +65,8 @@ RATINGS = "ratings.jsonl"  # the file that an adjudication derives from its jour
 class Policy(NamedTuple):
     """A readable policy of round 1 of a main run.
 
-    `id` is the id of its request, by which decisions name it. `cell` is the cell of its
-    run. `weak` has its labels by the codebook's patterns.
+    `id` is the id of its request, by which decisions name the policy. `cell` is the
+    cell of its run. `weak` has its labels by the codebook's patterns.
     """
 
     id: str
@@ -87,8 +87,9 @@ class RatedText(NamedTuple):
 class Rater(NamedTuple):
     """A model or person (`kind`) with the labels that it gave.
 
-    `served` has the models that answered under its name. `done` says whether everything
-    asked is answered.
+    `labels` is {item id: labels}, and `statuses` counts how the ratings ended. `served`
+    has the models that answered under its name. `done` says whether all is answered
+    that was asked.
     """
 
     name: str
@@ -104,7 +105,7 @@ class Rater(NamedTuple):
 
 
 def readable(status: str) -> bool:
-    """Whether a policy of this status holds a text."""
+    """Whether a policy with this status has a text."""
     return status not in (*UNANSWERED, "empty", "blocked")
 
 
@@ -115,8 +116,8 @@ def item_id(text: str) -> str:
 
 
 def items_of(study: Study) -> dict[str, RatedText]:
-    """Return {id: item} of the policies on which primary data rest; UsageError where
-    there are none."""
+    """Return {id: item} of the round-1 policies of main runs, on which primary
+    decisions rest; raise UsageError where there are none."""
     items: dict[str, RatedText] = {}
     main = [run for run in study.runs if run.role == "main"]
     quotes = quotations(main)
@@ -134,11 +135,11 @@ def items_of(study: Study) -> dict[str, RatedText]:
 
 
 def quotations(runs: Iterable[SavedRun]) -> set[tuple[str, ...]]:
-    """Return every sequence of QUOTE words in the cue sentences that the runs'
-    bulletins can hold.
+    """Return all quotations: every QUOTE words in a row of a cue sentence that the
+    runs' bulletins can hold.
 
-    A rater who read one of them in a policy would rate the bulletin, and could tell the
-    cell.
+    A rater who read such a quotation in a policy would rate the bulletin, and could
+    tell the cell.
     """
     domains = {}
     for run in runs:
@@ -163,7 +164,8 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def rows_of_words(words: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return every sequence of QUOTE words, in order."""
+    """Return all stretches of `words` that are QUOTE words long, in order; they
+    overlap."""
     starts = range(len(words) - QUOTE + 1)
     return [tuple(words[at : at + QUOTE]) for at in starts]
 
@@ -190,8 +192,8 @@ def blanked(text: str, quotes: Collection[tuple[str, ...]]) -> str:
 
 
 def sample(items: Iterable[RatedText], n: int, seed: int) -> list[RatedText]:
-    """Draw `n` items (or all) by lot, from each cell in turn, and return them in a
-    random order."""
+    """Draw `n` items, or all where there are fewer, by lot from each cell in turn;
+    return them in random order."""
     rng = SeededRandom(seed, "ratings")
     cells: dict[str, list[RatedText]] = {}
     for item in sorted(items):
@@ -225,7 +227,7 @@ def codebook_texts(folder: Path = PROMPTS) -> dict[str, str]:
 
 
 def codebook(text: str) -> dict[str, Any]:
-    """Read the codebook; UsageError where it lacks what raters need."""
+    """Parse the codebook's text; raise UsageError where it lacks what raters need."""
     book = read_json({CODEBOOK: text}, CODEBOOK, BOOK, {})
     question = "\n".join(book["rating"])
     check_placeholders(CODEBOOK, question, {"policy", "families", "form"})
@@ -256,10 +258,10 @@ def rating_prompts(book: Mapping[str, Any], text: str) -> tuple[str, str]:
 
 
 def rating_examples(book: Mapping[str, Any], text: str) -> tuple[str, ...]:
-    """Return worked examples as turns of a Request; `text` is that of
-    prompts/examples.json.
+    """Return worked examples as turns of a Request: a question, its answer, and so on.
 
-    They rate other policies, by other kinds of reasoning.
+    `text` is that of prompts/examples.json. The examples rate other policies than the
+    study's, by other kinds of reasoning than the codebook's.
     """
     rating = read_examples(text)["rating"]
     families, turns = rating["families"], []
@@ -279,10 +281,10 @@ def rating_requests(
     examples: str = "",
 ) -> list[Request]:
     """Return a request for each item and model, in random order, so that an outage hits
-    all alike.
+    all of them alike.
 
-    `examples` is the text of prompts/examples.json where every policy is preceded by
-    worked examples.
+    `examples` is the text of prompts/examples.json where worked examples precede every
+    policy, else "".
     """
     forms = rating_examples(book, examples) if examples else ()
     requests = []
@@ -340,8 +342,8 @@ def rating_rows(
     replies: Mapping[str, Reply],
     simulated: bool,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the lines of ratings.jsonl, in the order of the sample, for each model
-    as given."""
+    """Yield the lines of ratings.jsonl: items in the order of the sample, and for each
+    item the models in the order of `config`."""
     for item, model in product(items, config["models"]):
         reply = replies[f"{item.id}/{model}"]
         labels, status = None, reply.outcome
@@ -370,10 +372,10 @@ def raters(places: Sequence[Path]) -> list[Rater]:
 def _held(
     places: Sequence[Path], replaced: Collection[Path] = ()
 ) -> dict[str, tuple[Rater, Path]]:
-    """Return {name: (rater, where the ratings are)}; UsageError where a name occurs
-    twice.
+    """Return {name: (rater, where the ratings are)}; raise UsageError where a name
+    occurs twice.
 
-    `replaced` are people's files that are not read, since new ones will take their
+    `replaced` are people's files that are not read, since new files will take their
     place.
     """
     held: dict[str, tuple[Rater, Path]] = {}
@@ -390,21 +392,22 @@ def _held(
 
 
 def _models(place: Path) -> Iterator[tuple[Rater, Path]]:
-    """Yield the models that rated, from the adjudications in a folder."""
+    """Yield (rater, folder of the adjudication) of the models that rated, from the
+    adjudications in a folder."""
     for path in sorted(place.glob("*/manifest.json")):
         try:
             manifest = json.loads(path.read_bytes())
             if manifest["artifact"] != "adjudication":
                 continue
         except (ValueError, KeyError, TypeError, OSError):
-            continue  # not an adjudication, so not for this reader
+            continue  # the folder holds no adjudication that can be read
         rows = _rows(path.parent, manifest)
         for name in manifest["identity"]["config"]["models"]:
             yield _model(name, manifest, rows), path.parent
 
 
 def _model(name: str, manifest: Mapping, rows: Sequence[Mapping]) -> Rater:
-    """Return a model's labels, with how its calls ended and which models served it."""
+    """Return a model as a rater, from its `rows` of ratings.jsonl."""
     labels: dict[str, Labels] = {}
     statuses: Counter[str] = Counter()
     served: set[str] = set()
@@ -428,7 +431,8 @@ def _model(name: str, manifest: Mapping, rows: Sequence[Mapping]) -> Rater:
 
 
 def _rows(folder: Path, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Read an adjudication's ratings and check their hash; [] where it has none yet."""
+    """Read an adjudication's ratings.jsonl and check its hash; return [] where there is
+    none yet."""
     path = folder / RATINGS
     if RATINGS not in manifest.get("files", {}):
         return []
@@ -450,7 +454,7 @@ PERSON = record(artifact=enum(PEOPLE), rater=NAME, labels=map_of(LABELS, "item")
 
 
 def _people(place: Path, replaced: Collection[Path]) -> Iterator[tuple[Rater, Path]]:
-    """Yield the people whose ratings a folder keeps."""
+    """Yield (rater, file) of the people whose ratings a folder keeps."""
     for path in sorted((place / PEOPLE).glob("*.json")):
         if path in replaced:
             continue
@@ -486,8 +490,8 @@ ANSWERS = {"yes": True, "no": False, "": None}
 
 
 def export(file: Path, study: Study, n: int, seed: int) -> tuple[Path, Path]:
-    """Write a sheet and its instructions, and return both paths; UsageError where
-    one exists."""
+    """Write a sheet of `n` items and its instructions, and return both paths; raise
+    UsageError where one of the two files exists."""
     items, guide = items_of(study), file.with_name(file.name + ".md")
     for path in (file, guide):
         if path.exists():
@@ -504,8 +508,8 @@ def export(file: Path, study: Study, n: int, seed: int) -> tuple[Path, Path]:
 
 
 def instructions(name: str) -> str:
-    """Return what people read before they rate, made from the codebook that models
-    get too."""
+    """Return the instructions for people who fill in the sheet `name`, made from the
+    codebook that models get too."""
     book = codebook(codebook_texts()[CODEBOOK])
     parts = [f"# Rating {name}", *book["people"], "## The five kinds of reasoning"]
     for family, defined in book["families"].items():
@@ -516,8 +520,11 @@ def instructions(name: str) -> str:
 def read_sheet(
     file: Path, items: Mapping[str, RatedText]
 ) -> tuple[str, dict[str, Labels]]:
-    """Return (rater, {item: labels}) of a filled sheet; UsageError names file, row,
-    field and value."""
+    """Return (rater, {item: labels}) of a filled sheet.
+
+    Where the sheet is not valid, it raises UsageError with the file, the row and what is
+    wrong.
+    """
     table = _table(file)
     raters = dict.fromkeys(filter(None, [row["rater"] for row in table]))
     if len(raters) != 1:
@@ -551,7 +558,7 @@ def read_sheet(
 
 
 def _table(file: Path) -> list[dict[str, str]]:
-    """Return the rows of a sheet below its head, as {column: cell}."""
+    """Return the rows of a sheet below its head, each as {column: content}."""
     try:
         text = io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")
         reader = csv.DictReader(text, restval="", strict=True)
@@ -573,8 +580,8 @@ def _table(file: Path) -> list[dict[str, str]]:
 
 
 def _cells(row: Mapping[str, str]) -> dict[str, str]:
-    """Return a row's columns, stripped of blanks, but for the text, to which they
-    belong."""
+    """Return {column: content} of a row, without blanks at either end; those of the
+    text are kept, as they are part of it."""
     stripped = {name: row[name].strip() for name in COLUMNS}
     return stripped | {"text": row["text"]}
 
@@ -592,7 +599,8 @@ def _is_text_of(item: RatedText, cell: str) -> bool:
 
 
 def _answer(where: str, family: str, value: str) -> bool | None:
-    """Return a cell's label: True, False or None; UsageError for anything else."""
+    """Return the label that a cell of the sheet gives: True, False or None; raise
+    UsageError where it is neither yes, no nor empty. `where` is file and row."""
     if value.lower() not in ANSWERS:
         raise UsageError(
             f"{where}: {family} {value!r} is neither yes nor no; leave the cell empty "
@@ -605,8 +613,8 @@ def collect(files: Iterable[str], study: Study, where: Sequence[Path]) -> list[s
     """Check all sheets, then keep their ratings beside the analysis; return a sentence
     for each rater.
 
-    `where` starts with the analysis's folder; ratings in the other folders are read
-    too.
+    `where` lists the analysis's folder, then further folders in which ratings may be; a
+    rater whose ratings are there already is refused.
     """
     items, sheets, kept = items_of(study), {}, {}
     target = where[0].resolve()
@@ -642,8 +650,8 @@ def collect(files: Iterable[str], study: Study, where: Sequence[Path]) -> list[s
 
 
 def _file_name(rater: str) -> str:
-    """Return the name of a person's file: letters that any file system takes, and a
-    hash."""
+    """Return the name of a person's file: the rater's name in characters that any file
+    system takes, and a hash of it."""
     plain = re.sub("[^a-z0-9]", "-", rater.lower())
     return f"{plain[:40]}-{sha256(rater)[:6]}.json"
 

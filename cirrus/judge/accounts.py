@@ -9,10 +9,10 @@ words a model earns, from "not evaluable" up to "correlation-sensitive".
     verdict(part, "20 bulletins of one domain")     one model: {word, sentence, open, why, …}
     overall({"a": part, "b": …}, "…")               a study of several models, never pooled
 
-A `part` is what a study shows of one model: its `cells`, `contrasts` and `labels`. An
-account is excluded only by an effect that it cannot produce, established at the study's
-level; the absence of an effect excludes nothing. Every report takes what it says about
-accounts from here.
+A `part` is what a study shows of one model: its `cells`, `contrasts` and `labels`; see
+`contrasts` for cells, bulletins and wordings. An account is excluded only by an effect
+that it cannot produce, established at the study's level; the absence of an effect
+excludes nothing. Every report takes what it says about accounts from here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,14 +62,15 @@ def figure(contrast: Mapping[str, Any]) -> str:
 
 
 def positive(part: Part, name: str) -> Judged:
-    """Return whether the contrast's interval lies above 0, and the contrast as text."""
+    """Return whether the interval of the contrast `name` lies above 0, and that
+    contrast as text."""
     contrast = part["contrasts"][name]
     return above(contrast), figure(contrast)
 
 
 def large(part: Part, name: str) -> Judged:
-    """Return whether the contrast's interval lies above 0 and its value is at least 10
-    points, and the contrast as text."""
+    """Return whether the contrast `name` is at least 10 points and its interval above
+    0, and that contrast as text."""
     met, why = positive(part, name)
     if met:
         value = part["contrasts"][name]["value"]
@@ -319,8 +320,8 @@ def missing(cell: Mapping[str, Any]) -> float:
 def word(part: Part, unfinished: Sequence[str] = ()) -> tuple[str, str]:
     """Return (verdict word, why it is not a higher one) of one model.
 
-    `part` holds its `accounts`. `unfinished` are the reasons why the study cannot be
-    judged yet.
+    `part` must have its `accounts`. `unfinished` are the reasons why the study cannot
+    be judged yet.
     """
     if unfinished:
         return NOT_EVALUABLE, "; ".join(unfinished)
@@ -369,7 +370,8 @@ def too_many_missing(cells: Mapping[str, Mapping], names: Iterable[str]) -> str 
 
 
 def too_few(units: int) -> str | None:
-    """Say that so few bulletins allow no conclusion; return None where they are enough."""
+    """Say that `units` bulletins are too few for a conclusion; return None where they
+    are enough."""
     if units >= MIN_UNITS:
         return None
     had = count(units, "bulletin")
@@ -379,8 +381,7 @@ def too_few(units: int) -> str | None:
 def _without_effect(part: Part) -> tuple[str, str]:
     """Return (word, why) where no effect is shown: "not shown" or "not evaluable".
 
-    It is not evaluable where the shares are so high or so low that an effect has no
-    room.
+    "Not evaluable" is for shares so high or so low that an effect has no room.
     """
     why, primary = part["accounts"]["nothing"]["why"], part["contrasts"]["HP-LA"]
     if below(primary):

@@ -3,8 +3,10 @@ wordings.
 
 A cell is one experimental condition: HP has high symmetry with the cue present, LA low
 symmetry with the cue absent, and so on. H is the level of compliance pressure. A
-contrast is a weighted sum of the cells' shares of cooperation. One-shot studies, the
-tournament and the credibility gates all take their contrasts from here.
+contrast is a weighted sum of the cells' shares of cooperation. A bulletin is the text
+of one incident; a wording is one of several sets of sentences with the same meaning.
+One-shot studies, the tournament and the credibility gates all take their contrasts from
+here.
 
     table = table_of(rows)                          {Slot: Count}, from one-shot trials
     effect(tally(table), "HP-LA")                   {"value": …, "low": …, "high": …, "units": …}
@@ -189,8 +191,7 @@ def tally(
 
 
 def drawn(table: Table) -> Callable[[Slot], tuple[str, int]]:
-    """Return the function that reads from a slot which (bulletin, wording) was drawn
-    for it.
+    """Return a function that gives the (bulletin, wording) that was drawn for a slot.
 
     With fewer than `MIN_UNITS` wordings all count as one, so that intervals are over
     bulletins alone; the result then holds for these sentences only.

@@ -210,7 +210,7 @@ HYPOTHESES = ("S", "C", "S:C", "H")  # Holm's adjustment covers their p-values t
 RANDOM = ("agent", "opponent", "seed", "variant_id")
 GROUPS = (*RANDOM, "policy")
 OTHERS = ("high_absent", "low_present")  # the two cells outside the primary contrast
-# Significant digits kept: the optimum is no more precise, and all Pythons agree on so many.
+# Significant digits kept: the optimum is no more precise, and all versions of Python give the same.
 DIGITS = 6
 # With more rows a fit takes seconds to minutes, and every tested term needs a fit.
 MOST_ROWS = 5000
@@ -337,7 +337,7 @@ def _tests(full, fixed: list[str], fitted: Callable, many: bool) -> dict[str, An
     without it}.
 
     S and C are tested in the model without their interaction (the principle of
-    marginality). Of `many` rows, only S:C is tested.
+    marginality). With `many` rows, only S:C is tested.
     """
     plain = [term for term in fixed if term != "S:C"]
     additive = fitted(plain)

@@ -51,8 +51,8 @@ def lever(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
 
 
 def meets(part: Mapping[str, Any], counts: Tally) -> dict[str, Any]:
-    """Return how far R must be raised to bring as much cooperation as symmetry and cue
-    do: {"value", "low", "high", "why"}, in units of the temptation T − R.
+    """Return how far the payoff R for joint cooperation must be raised to do as much as
+    symmetry and cue: {"value", "low", "high", "why"}, in units of T − R.
 
     Between two levels of the lever, shares are taken to lie on a straight line. The
     interval holds all strengths at which no difference from HP is established (an
@@ -80,10 +80,10 @@ def _against_the_lever(at: float, counts: Tally) -> dict[Any, float]:
     `at`, read from the line between the shares of the levels on either side."""
     right = bisect_left(STEPS, at, 1)
     start, end = STEPS[right - 1], STEPS[right]
-    share = (at - start) / (end - start)
+    way = (at - start) / (end - start)
     cells = next(iter(counts.values()))
     pressure = next(h for _, h in cells)
-    ends = {"HP": 1.0, ALONG[right - 1]: share - 1, ALONG[right]: -share}
+    ends = {"HP": 1.0, ALONG[right - 1]: way - 1, ALONG[right]: -way}
     return {(cell, pressure): weight for cell, weight in ends.items() if weight}
 
 
@@ -137,10 +137,10 @@ def strength(meeting: Mapping[str, Any], unit: str = "") -> str:
 
 
 def placed(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """Return where the share under a mechanism study's lever lies on the way from that
-    in LA (0) to that in HP (1).
+    """Return where a mechanism study's lever puts the share of cooperation, from 0 (as
+    in LA) to 1 (as in HP): {"lever": {"way", "badly_placed"}}.
 
-    Unless it lies between the two, the lever is badly placed: the highest verdict
+    Where that is not between 0 and 1, the lever is badly placed: the highest verdict
     cannot be earned.
     """
     cells, way = part["cells"], None
@@ -196,7 +196,8 @@ def twin_headline(parts: Mapping[str, Mapping], called: str) -> str:
 
 
 def _least_and_most(shares: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return "0/60 (a) to 30/30 (b)", or one share where all are equal."""
+    """Return the models with the least and the largest share as text, such as "0/60 (a)
+    to 30/30 (b)", or only a share where all are equal."""
     by_size: dict[float, str] = {}
     said = {}
     for name, share in shares.items():

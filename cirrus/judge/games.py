@@ -62,7 +62,7 @@ def derive(
     answers: Callable[[Request], Reply],
     facts: Mapping[str, Any],
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Return ({file name: content}, acausal_manifest.json) of a run.
+    """Return ({file name: content}, content of acausal_manifest.json) of a run.
 
     `study` is the run's identity; `facts` has code_sha256 and charged_usd.
     """
@@ -155,7 +155,7 @@ def _game(
 
     payoffs = game.payoffs(e.a.act, e.b.act)
     return {
-        # The ids of its two requests are this one with /a and /b, in the order of `pair`.
+        # Its two requests have this id with /a or /b added, in the order of `pair`.
         "id": encounter_id(t, round_, e.pair, e.number),
         "pair": names,
         "encounter": e.number,

@@ -50,7 +50,7 @@ MARGIN = 0.02  # largest difference of cooperation between label schemes
 EFFECT_MARGIN = 0.10  # largest difference of the effect between schemes or orders
 HALF = 0.5  # share of the effect that must be left in the ablation runs
 MIN_DELTA = 0.2
-WITHIN = 1 - 2 * ALPHA  # level of intervals that equal two one-sided tests at 5%
+WITHIN = 1 - 2 * ALPHA  # level at which an interval equals two one-sided tests at 5%
 OUTSIDE = 1 - ALPHA / 3  # level of the intervals of three pairs that share 5% of error
 SLACK = 1e-12  # allows for rounding: in floating point 0.9 − 0.7 > 0.2
 Contrast = Mapping[str, Any]
@@ -176,9 +176,9 @@ def _pairs(
     """Yield ("L1−L2", contrast) for every two levels of a factor, such as "scheme",
     compared inside bulletins.
 
-    `what` is compared: "cooperation", the mean over all cells that both levels have, or
-    "effect", the primary contrast. The contrast's own interval is at 90%; `least` and
-    `most` are the limits at 5% shared by three pairs.
+    `what` says what is compared: "cooperation", the mean over all cells that both
+    levels have, or "effect", the primary contrast. The contrast's own interval is at
+    90%; `least` and `most` are the limits where three pairs share 5% of error.
     """
 
     def place(slot: Slot) -> tuple[str, str, str]:
@@ -236,8 +236,8 @@ def _outside(pair: Contrast) -> bool:
 
 
 def _reach(pair: Contrast) -> float:
-    """Return how far from 0 the interval reaches on either side, at most, as a share
-    of the margin."""
+    """Return the interval's limit on its farther side from 0, as a share of the margin
+    (1 at the margin)."""
     return max(-pair["low"], pair["high"]) / pair["margin"]
 
 
@@ -381,8 +381,8 @@ def _above(
     """Judge whether each part's interval lies above `least`, even with missing decisions
     counted against it.
 
-    `parts` is {part: title}; `rule` is the gate as specified. It cannot pass where the
-    main runs have no effect that could be found again.
+    `parts` is {part: title}; `rule` is the gate as specified. The gate cannot pass
+    where the main runs have no effect that could be found again.
     """
     main = _effect(study.tables.get("main", {}))
     effects = {part: _effect(study.tables.get(part, {})) for part in parts}
@@ -453,7 +453,7 @@ GATES: dict[str, tuple[str, str, Callable[[Evidence], Judged]]] = {
 
 # --- what would decide the open gates ------------------------------------------------------------
 
-MOST_TIMES = 10  # a study more than so many times as large is called unaffordable
+MOST_TIMES = 10  # a study of more than so many times the decisions is unaffordable
 
 
 def settle(

@@ -56,7 +56,7 @@ from show.figures import bracketed, cost, count, interval, percent, points, sign
 
 MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
 UNASKED: dict[str, Any] = {"adapted": {}, "set_aside": {}}
-# The first contrast of the designs that have no symmetry and cue.
+# {design without symmetry and cue: its first contrast, which takes the place of HP-LA}.
 PRIMARY = {"twin": "TS-TO", "mirror": "PD18-PD2"}
 UNKNOWN = {"value": None, "low": None, "high": None}
 
@@ -323,7 +323,7 @@ def share(counts: Iterable) -> dict[str, Any]:
 
 
 def _named(found: stats.results.Share, value: str) -> dict[str, Any]:
-    """Return a share as a mapping, its value under the name `value`."""
+    """Return a share as a mapping, in which `value` is the key of its value."""
     entry = found._asdict()
     entry[value] = entry.pop("value")
     return entry
@@ -509,8 +509,8 @@ def _models(out: Mapping, account: str, *, excluded: bool) -> list[str]:
     """List the models for which this account is excluded, or those for which it is
     open.
 
-    They must have earned a word. Where the account is open, models with the word "not
-    shown" are listed too.
+    Only models that earned a word are listed; where the account is open, also those
+    whose word is "not shown".
     """
     found = []
     for model, part in out[out["design"]["design"]]["by_model"].items():

@@ -118,8 +118,7 @@ class Collected:
 
 
 def slot_of(row: Decision) -> contrasts.Slot:
-    """Return the conditions under which a decision was made, by which tables count
-    it."""
+    """Return the conditions under which a decision was made; tables count by them."""
     cell, pressure = row.cell
     return contrasts.Slot(
         bulletin=row.bulletin,
@@ -204,8 +203,8 @@ def _unfinished(study: Study) -> list[str]:
 
 
 def _domain(study: Study, data: Collected) -> str:
-    """Return the domain in which the endpoint is judged: `HOME`, or the first other
-    domain where `HOME` has no main runs."""
+    """Return the domain in which the endpoint is judged: `HOME`, or the first domain
+    with primary decisions where `HOME` has none."""
     for name in (HOME, *sorted({run.domain for run in study.runs})):
         if data.rows.get(str(part_of("main", name))):
             return name

@@ -28,7 +28,7 @@ MAX_TRUNCATION_GAP = 0.02
 MAX_JACCARD = 0.3
 # A policy of one of these statuses gives no text to decide by.
 NO_POLICY = ("refused", "truncated", "empty", "blocked")
-Counts = Mapping[str, Counter]  # {cell: {status: answers}}
+Counts = Mapping[str, Counter]  # {cell: {status: number of answers}}
 Cells = Mapping[str, Sequence[str]]  # {cell: policies}
 Texts = Mapping[tuple[int, str, int], Cells]  # keys are (seed, domain, round)
 Pairs = Mapping[tuple[int, int], float]  # {places of two policies: their similarity}
@@ -279,11 +279,11 @@ def _mean_overlap(runs: Sequence[Pairs], level: float) -> Overlap:
     for pairs in runs:
         values += pairs.values()
     average, low = math.fsum(values) / len(values), 0.0
-    rest = list(_without_each(runs, math.fsum(values), len(values)))
-    units = len(rest)
+    without = list(_without_each(runs, math.fsum(values), len(values)))
+    units = len(without)
     if units > 2:
         # The t interval of the jackknife's pseudo-values gives the lower limit.
-        pseudo = [units * average - (units - 1) * left for left in rest]
+        pseudo = [units * average - (units - 1) * other for other in without]
         t: Any = stats.t_interval(pseudo, level)
         low = average
         if t.low is not None:
@@ -369,8 +369,8 @@ def _similarities(cells: Cells) -> tuple[list[float], list[float]]:
     """Return (the mean cosine within each cell that has pairs, the mean cosine between
     cells).
 
-    The second list has one number, or none where no two cells can be compared. Its sum
-    over pairs is the sum over all pairs less the sums within cells.
+    The second list has one number, or none where no two cells can be compared. It is
+    computed from the sum over all pairs, less the sums over pairs within cells.
     """
     vectors = stats.char_tfidf(list(chain.from_iterable(cells.values())))
     within, inside, start = [], [], 0

@@ -223,7 +223,7 @@ def weak_against(
 
 
 # --- do markers predict decisions beyond the cell? ------------------------------------------------
-# If they do, it is an association only, since nobody assigned the markers.
+# That markers predict decisions is an association only, since nobody assigned the markers.
 
 MARKED = ("acausal", "compliance")
 UNTESTED = {"terms": None, "acausal": None, "separated": False, "why": None}
@@ -556,7 +556,7 @@ def _validity(markers: Mapping[str, Any]) -> Line:
 
 
 def _agreement(markers: Mapping[str, Any]) -> Table:
-    """Return the table of agreement, with a row for each pair of raters by family."""
+    """Return the table of agreement: a row for each family and each pair of raters."""
     rows: list[list[Line]] = []
     for family in FAMILIES:
         for each in markers["agreement"][family]["pairs"]:

@@ -144,7 +144,7 @@ BARRED = {
         r"\b(?:regardless|irrespective|whatever|no matter|independent(?:ly)?)\b"
     ),
 }
-SENTENCE = re.compile(r"[^.;!?\n]{1,400}")  # at most 400, so that matching stays fast
+SENTENCE = re.compile(r"[^.;!?\n]{1,400}")  # the bound keeps matching fast
 
 
 @cache

@@ -135,11 +135,11 @@ def items_of(study: Study) -> dict[str, RatedText]:
 
 
 def quotations(runs: Iterable[SavedRun]) -> set[tuple[str, ...]]:
-    """Return all quotations: every QUOTE words in a row of a cue sentence that the
-    runs' bulletins can hold.
+    """Return all stretches of QUOTE words in the cue sentences that the runs' bulletins
+    can hold.
 
-    A rater who read such a quotation in a policy would rate the bulletin, and could
-    tell the cell.
+    A rater who read one of these in a policy would rate the bulletin, and could tell
+    the cell.
     """
     domains = {}
     for run in runs:
@@ -483,7 +483,7 @@ def _completeness(labels: Labels) -> str:
 
 
 # --- rating sheets for people: a blinded CSV goes out, the filled sheet comes back ---------------
-# Both are UTF-8 with a byte order mark, which spreadsheets open and save as "CSV UTF-8".
+# Sheets are UTF-8 with a byte order mark, which spreadsheets open and save as "CSV UTF-8".
 
 COLUMNS = ("item", "rater", *FAMILIES, "text")
 ANSWERS = {"yes": True, "no": False, "": None}
@@ -580,8 +580,8 @@ def _table(file: Path) -> list[dict[str, str]]:
 
 
 def _cells(row: Mapping[str, str]) -> dict[str, str]:
-    """Return {column: content} of a row, without blanks at either end; those of the
-    text are kept, as they are part of it."""
+    """Return {column: content} of a row. Blanks at either end are taken away, but kept
+    in the text, to which they belong."""
     stripped = {name: row[name].strip() for name in COLUMNS}
     return stripped | {"text": row["text"]}
 

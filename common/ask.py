@@ -439,7 +439,7 @@ class Asker:
         self.gate.set_aside(
             model,
             "form",
-            f"its answers to two warm-up calls can't be read, such as {shown!r}; try "
+            f"{wire.UNREAD_FORM}, such as {shown!r}; try "
             f"{examples}--effort low or --temperature 1; --go-on asks it all the same",
         )
 

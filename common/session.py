@@ -399,8 +399,14 @@ class Session:
         for folder in self.folders.values():
             earlier = folder.unproven["provider"]
             models = known if earlier is None else earlier["models"] | known
+            address = public_address(server.base_url)
+            if earlier is not None and earlier["dialect"] != server.dialect:
+                raise UsageError(
+                    f"{address}: it speaks {server.dialect!r} now, and spoke "
+                    f"{earlier['dialect']!r} when the run began; use another --run-id"
+                )
             provider = {
-                "base_url": public_address(server.base_url),
+                "base_url": address,
                 "dialect": server.dialect,
                 "notes": catalogue.notes,
                 "models": models,

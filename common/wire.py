@@ -18,6 +18,9 @@ UNANSWERED = ("provider_error", "not_run")  # asked again by the next start
 OUTCOMES = (*FINAL_OUTCOMES, *UNANSWERED)
 
 WARMUP = "warmup"  # the stage of calls that are no trials
+UNREAD_FORM = (
+    "its answers to two warm-up calls can't be read"  # so a model is set aside
+)
 MIN_CAP = 16  # some upstreams refuse a smaller output limit with a 400
 MOST_ROOM = 65_536  # tokens of output that the warm-up tries at most
 GROWTH = 4  # by which it widens the room, and the room's width over what an answer took

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from conftest import ROOT
+from test_server import SERVED
 
 from cirrus.judge import prereg
 from cirrus.judge.rows import SavedRun, Study
@@ -112,6 +113,20 @@ def test_a_registered_pilot_is_confirmatory(cli, tmp_path):
     assert cli("analyze.py", "--verify", "run").returncode == 0
 
 
+def test_a_pilot_is_exploratory_as_long_as_a_registered_model_is_missing(cli, double):
+    """The server has no double/e at first."""
+    flags = (*SMALL, "--base-url", double.url, "--models", "double/a,double/e")
+    assert cli("run_pilot.py", *flags, "--preregister").returncode == 0
+    assert cli("run_pilot.py", *flags).returncode == 0
+    found = analysed(cli)["registration"]
+    [deviation] = found["deviations"]
+    assert found["kind"] == "exploratory"
+    assert deviation.startswith("run: double/e was set aside: not in the server's list")
+    double.script(models={"double/a": SERVED, "double/e": SERVED})
+    assert cli("run_pilot.py", *flags).returncode == 0
+    assert analysed(cli)["registration"]["kind"] == "confirmatory"
+
+
 def test_a_pilot_is_exploratory_after_any_change(cli, tmp_path):
     """A script of that day is gone; and the run was not made under what lies here now."""
     assert cli("run_pilot.py", *SMALL, "--preregister").returncode == 0
@@ -178,6 +193,10 @@ DEVIATIONS = [
     ({"then": {"analyze.py": "0"}}, "analyze.py changed"),
     ({"state": "incomplete"}, "b is unfinished"),
     ({"identity": {}}, "b was not made under this registration"),
+    (
+        {"set_aside": {"m": "503: gone"}},
+        "b: m was set aside: 503: gone",
+    ),
     (
         {"upstreams": {"m": {"Down": 1, "Up": 7}}},
         "b: m was answered by Down, Up; --upstream keeps a run to one",

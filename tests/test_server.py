@@ -92,6 +92,20 @@ def test_a_misspelt_model_among_others_is_set_aside_and_tried_again_by_the_same_
     assert len(rows_of(tmp_path / "o")) == 12
 
 
+def test_a_run_is_not_resumed_with_a_server_of_another_kind(cli, double):
+    """Its earlier requests would be those of no design."""
+    command = ("run_pilot.py", "--base-url", double.url, "--out", "o", "--runs", 1)
+    command += ("--models", "double/a,double/e")
+    assert cli(*command).returncode == 0
+    double.script(models={"double/a": {}, "double/e": {}})
+    done = cli(*command)
+    assert done.returncode == 2
+    assert "it speaks 'chat' now, and spoke 'openrouter' when" in done.stderr
+    double.script(models={"double/a": SERVED, "double/e": SERVED})
+    assert cli(*command).returncode == 0
+    assert cli("analyze.py", "--verify", "o").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("url", "says"),
     [

@@ -19,6 +19,7 @@ from common import UsageError
 from common.artifacts import canonical_json, json_file, read_bytes, sha256, write_atomic
 from common.runs import RESTORE, code_hashes
 from common.shape import OBJECT, TEXT, enum, list_of, map_of, read, record, whole
+from common.wire import UNREAD_FORM
 from show.figures import count
 
 FILE = "prereg.json"
@@ -293,6 +294,9 @@ def _of_run(
         yield f"{name} was not made under this registration"
     if manifest["state"] != "complete":
         yield f"{name} is unfinished"
+    for model, aside in manifest.get("set_aside", {}).items():
+        if not aside.startswith(UNREAD_FORM):
+            yield f"{name}: {model} was set aside: {aside}"
     for model, upstreams in manifest["upstreams"].items():
         if len(upstreams) > 1:
             yield (

@@ -16,15 +16,11 @@ from cirrus.reports.study import COLUMNS
 from common.artifacts import csv_bytes
 
 EXAMPLES = re.findall(
-    r"^```(python|r|sql)\n(.*?)^```$",
+    r"^```(python|r)\n(.*?)^```$",
     (ROOT / "docs" / "exports.md").read_text("utf-8"),
     re.M | re.S,
 )
 DECISIONS = "results/acausal/confirmatory-s42/exports/decisions.csv"
-SQL = """
-import duckdb, json, sys
-print(json.dumps([duckdb.sql(part).fetchall() for part in sys.argv[1:]]))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -104,11 +100,9 @@ def output(command, folder):
 
 @cache
 def run(language, code, folder):
-    """What an example prints; the rows of SQL. It runs once, however often it is looked at."""
+    """What an example prints. It runs once, however often it is looked at."""
     if language == "python":
         return output([python_with("pandas"), "-c", code], folder)
-    if language == "sql":
-        return json.loads(output([python_with("duckdb"), "-c", SQL, code], folder))[0]
     return output([rscript(*re.findall(r"library\((\S+)\)", code)), "-e", code], folder)
 
 

@@ -133,6 +133,7 @@ class Asker:
         self._warmups: dict[tuple[str, str, str], list[Warmup]] = {}
         self._warm: dict[tuple[str, str, str], asyncio.Task[None]] = {}
         self._ids: set[str] = set()
+        self._turn = asyncio.Lock()  # simulated respondents answer one group at a time
         for warmup in warmups:
             self._warmups.setdefault(self._key(warmup.request), []).append(warmup)
         for name, journal in journals.items():
@@ -246,8 +247,9 @@ class Asker:
                 *(self._answer(request, group) for request in left)
             )
         else:
-            await asyncio.sleep(0)  # so that a signal is heard
-            answers = [self._at_once(request) for request in left]
+            async with self._turn:
+                await asyncio.sleep(0)  # so that a signal is heard between two groups
+                answers = [self._at_once(request) for request in left]
         for request, reply in zip(left, answers, strict=True):
             replies[request.id] = reply
         return [replies[request.id] for request in requests]

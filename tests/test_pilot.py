@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from conftest import ROOT, clean_environment, run_in, scripts
+from conftest import ROOT, clean_environment, ended, run_in, scripts
 from tournaments import derived, started, wait_for
 
 PILOT = "run_pilot.py"
@@ -153,6 +153,34 @@ def test_an_interruption_keeps_every_answer_and_resumes(cli, double, tmp_path, n
     double.script()
     assert cli(*LIVE, double.url).returncode == 0
     assert len(double.ledger()["requests"]) == CALLS - answers
+
+
+IMPATIENT = """
+import os, pathlib, signal
+
+def impatient(request, rng):
+    if rng.random() < 0.1 and not pathlib.Path("stopped").exists():
+        pathlib.Path("stopped").touch()
+        os.kill(os.getpid(), signal.SIGINT)
+    return "Decision: none"
+
+RESPONDENTS = {"impatient": impatient}
+"""
+
+
+def test_an_interruption_of_simulated_respondents_keeps_every_answer_and_resumes(
+    shell, tmp_path
+):
+    (tmp_path / "mine.py").write_text(IMPATIENT)
+    command = ("run_pilot.py", "--models", "mine.py:impatient", "--runs", 20)
+    command += ("--out", ".", "--run-id", "run")
+    stopped = shell(*command)
+    assert stopped.returncode == 130 and "interrupted: the journal" in stopped.stderr
+    assert "Traceback" not in stopped.stderr
+    kept = ended(tmp_path, "analyze.py", "--verify", "run")
+    assert kept.returncode == 3 and "incomplete" in kept.stdout
+    assert shell(*command).returncode == 6  # it decides nothing
+    assert ended(tmp_path, "analyze.py", "--verify", "run").returncode == 0
 
 
 def test_a_second_interruption_ends_at_once_and_what_it_gave_up_is_charged_at_the_next_start(

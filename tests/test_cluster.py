@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -46,13 +47,13 @@ SLOW_TO_LOAD = """
 import os, pathlib, sys, time
 if __name__ == "__mp_main__":
     pathlib.Path(f"worker-{os.getpid()}").touch()
-    time.sleep(1)
+    time.sleep(float(sys.argv[2]))
 sys.path.insert(0, sys.argv[1])
 from common import cli
 from common.cluster import mapped
 
 def main(argv):
-    with mapped(abs, [1, 2], 2) as results:
+    with mapped(time.sleep, [60, 60], 2) as results:
         return list(results)
 
 if __name__ == "__main__":
@@ -60,17 +61,39 @@ if __name__ == "__main__":
 """
 
 
-def test_an_interruption_while_workers_start_is_one_line(tmp_path):
-    (tmp_path / "slow.py").write_text(SLOW_TO_LOAD)
+def two_workers(folder, seconds):
+    """A process with two workers, which take so long to load and then have work for a minute; and
+    the workers' pids, as soon as they are there."""
+    (folder / "slow.py").write_text(SLOW_TO_LOAD)
     process = subprocess.Popen(
-        [sys.executable, "slow.py", str(ROOT)],
-        cwd=tmp_path,
+        [sys.executable, "slow.py", str(ROOT), str(seconds)],
+        cwd=folder,
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_for(lambda: list(tmp_path.glob("worker-*")), 30)
-    for worker in tmp_path.glob("worker-*"):
-        os.kill(int(worker.name.removeprefix("worker-")), signal.SIGINT)
+    wait_for(lambda: len(list(folder.glob("worker-*"))) == 2, 30)
+    names = [path.name for path in folder.glob("worker-*")]
+    return process, [int(name.removeprefix("worker-")) for name in names]
+
+
+def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+    """Otherwise they would keep the runs' folders locked."""
+    process, workers = two_workers(tmp_path, seconds=0)
+    time.sleep(1)
+    process.kill()
+    process.communicate(timeout=30)
+
+    def is_gone(pid):
+        stat = Path(f"/proc/{pid}/stat")
+        return not stat.exists() or ") Z " in stat.read_text()
+
+    wait_for(lambda: all(map(is_gone, workers)), 10)
+
+
+def test_an_interruption_while_workers_start_is_one_line(tmp_path):
+    process, workers = two_workers(tmp_path, seconds=1)
+    for worker in workers:
+        os.kill(worker, signal.SIGINT)
     time.sleep(0.2)  # a terminal's Ctrl-C may reach the worker first
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30)[1] == "error: interrupted\n"

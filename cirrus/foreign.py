@@ -9,8 +9,10 @@ left out.
 """
 
 import csv
+import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -170,7 +172,12 @@ def of_csv(path: Path) -> Iterator[Row]:
     text = path.read_text("utf-8-sig")
     head = text.partition("\n")[0]
     csv.field_size_limit(LONGEST)
-    lines = csv.DictReader(StringIO(text, ""), delimiter=max(",;\t", key=head.count))
+    sign = max(",;\t", key=head.count)
+    # Not strict, an open quote would take the rest of the file for one field.
+    lines = csv.DictReader(StringIO(text, ""), delimiter=sign, strict=True)
+    for name, times in Counter(lines.fieldnames or ()).items():
+        if name and times > 1:
+            raise ValueError(f"{times} columns are called {name!r}")
     for values in lines:
         place = f"line {lines.line_num}"
         if None in values:
@@ -201,14 +208,16 @@ def of_eval(path: Path) -> Iterator[Row]:
     from inspect_ai.log import read_eval_log
 
     log = read_eval_log(str(path))
+    if log.status != "success":
+        print(f"note: {path}: the evaluation ended as {log.status!r}", file=sys.stderr)
     for sample in log.samples or ():
         values = {"id": sample.id, "epoch": sample.epoch}
-        values |= {"model": log.eval.model, "task": log.eval.task}
+        values |= {"model": log.eval.model, "task": log.eval.task, **sample.metadata}
         for scorer, score in (sample.scores or {}).items():
             values[scorer] = score.value
             if isinstance(score.value, str):
                 values[scorer] = SCORES.get(score.value, score.value)
-        yield Row(f"sample {sample.id}", values | sample.metadata)
+        yield Row(f"sample {sample.id}", values)
 
 
 READERS: dict[str, Callable[[Path], Iterator[Row]]] = {
@@ -232,16 +241,26 @@ def check_columns(
             raise UsageError(f"--{flag}: {path} has {told}")
 
 
-def text_of(value: Any) -> str:
+def text_of(value: Any, missing: Collection[str] = MISSING) -> str:
     """Return a field as text, or "" where its value is missing."""
     text = str(value).strip()
-    return "" if text.lower() in MISSING else text
+    return "" if text.lower() in missing else text
+
+
+def key_of(value: Any) -> str:
+    """Return the name of a cell or a unit. It may be "none" or "NA", if that is a text."""
+    return text_of(value, [""] if isinstance(value, str) else MISSING)
 
 
 def check_positive(path: Path, rows: Sequence[Row], column: str, positive: str) -> None:
     """Raise UsageError unless the column has at most two labels and `positive` is one
     of them."""
-    labels = {text_of(row.values.get(column)) for row in rows} - {""}
+    fields = [row.values.get(column) for row in rows]
+    labels = {text_of(field) for field in fields} - {""}
+    words = {key_of(field) for field in fields} - labels - {""}
+    if words and len(labels) < 2:
+        told = f"{column} of {path} has {', '.join(sorted(words))}, read as missing"
+        raise UsageError(f"--positive {positive!r}: {told}; give it another label")
     if positive not in labels or len(labels) > 2:
         told = f"{column} of {path} has {', '.join(sorted(labels))}"
         raise UsageError(f"--positive {positive!r}: {told}; give one of two labels")
@@ -257,7 +276,8 @@ def outcome_of(
     file, line and field."""
     field = {}
     for name, column in columns.items():
-        field[name] = text_of(row.values.get(column))
+        found = row.values.get(column)
+        field[name] = text_of(found) if name == "outcome" else key_of(found)
         if name != "outcome" and column and not field[name]:
             told = f"{column} is empty; every row needs it"
             raise UsageError(f"{path} {row.place}: {told}")
@@ -383,6 +403,9 @@ def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
         for each in comparisons:
             found.setdefault(verdict(each), []).append(each.by)
         parts = [f"{what} for {', '.join(names)}" for what, names in found.items()]
+        small = [each.by for each in comparisons if each.effect.units < MIN_UNITS]
+        if small:
+            parts.append(f"about these units only for {', '.join(small)}")
         return f"{told}, each with a 95% interval: {'; '.join(parts)}."
     [each] = comparisons
     effect = each.effect

@@ -158,7 +158,8 @@ samples, answers = [], []
 for style, marks in right.items():
     for item, mark in enumerate(marks):
         samples.append(Sample(input=f"{style} {item}", target="yes",
-                              metadata={"style": style, "item": f"q{item}"}))
+                              metadata={"style": style, "item": f"q{item}",
+                                        "match": "by hand"}))
         said = "yes" if mark == "1" else "no"
         answers.append(ModelOutput.from_content("mockllm/model", said))
         answers[-1].usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
@@ -229,6 +230,45 @@ def test_bad_input_is_one_line(change, words, cli, tmp_path):
     done = cli("analyze.py", *flags)
     [line] = done.stderr.splitlines()
     assert done.returncode == 2 and all(word in line for word in words), line
+
+
+SMALL = ["--outcome", "y", "--cell", "c", "--unit", "u", "--contrast", "a-none"]
+
+
+def small(cli, folder, text, *flags):
+    (folder / "t.csv").write_text(text)
+    return cli("analyze.py", "--table", "t.csv", *SMALL, *flags)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('y,c,u\n1,a,q1\n0,none,"q1\n1,a,q2\n0,none,q2\n', "unexpected end of data"),
+        ("y,c,u,y\n1,a,q1,0\n0,none,q1,1\n", "2 columns are called 'y'"),
+    ],
+)
+def test_a_table_that_is_not_whole_is_refused(cli, tmp_path, text, words):
+    done = small(cli, tmp_path, text)
+    assert done.returncode == 2 and words in done.stderr
+
+
+def test_a_cell_may_be_called_none_and_an_outcome_may_not(cli, tmp_path):
+    rows = [f"{k},{c},q{u}\n" for u in range(6) for k, c in ((1, "a"), (0, "none"))]
+    done = small(cli, tmp_path, "y,c,u\n" + "".join(rows), "--json")
+    assert facts(done)["results"][0]["value"] == 1
+    text = "".join(rows).replace("1,", "some,").replace("0,", "none,")
+    done = small(cli, tmp_path, "y,c,u\n" + text, "--positive", "some")
+    assert done.returncode == 2 and "has none, read as missing" in done.stderr
+
+
+def test_a_comparison_of_few_units_says_so_among_several(cli, tmp_path):
+    text = "y,c,u,m\n"
+    for model, units in (("few", 3), ("many", 8)):
+        for unit in range(units):
+            text += f"1,a,q{unit},{model}\n" * 9 + f"0,none,q{unit},{model}\n" * 9
+    done = small(cli, tmp_path, text, "--by", "m", "--json")
+    told = facts(done)["sentence"]
+    assert told.endswith("above 0 for few, many; about these units only for few.")
 
 
 # --- lme4 -----------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Read and check the prompt files of one domain: `load_domain`.
 
-A domain is a setting, such as the disclosure of software faults, told in several bulletins. A
-placeholder too many or too few, or a word that gives the experiment away, is an error here: a model
-would read it and nobody would notice. Other rules for good texts are tests of `prompts/`.
+A domain is a setting, such as the disclosure of software faults, told in several bulletins.
+A text with a placeholder too many or too few, or with a word that gives the experiment away,
+raises an error here: a model would read it and nobody would notice. The tests check `prompts/`
+against further rules for good texts.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from common.runs import check_run_id
 PROMPTS = Path(__file__).resolve().parents[2] / "prompts"
 # Where prompts are read from: a prompts folder, or a run's copy of it, {path in it: text}.
 Source = Path | Mapping[str, str]
-# {tells: (whose cue sentences a run reads, whose system prompts)}. "reworded" changes only the
-# words of the cues; "ablated" also drops the sentence on AI and benchmarks.
+# {a run's `tells`: (set of words for its cue sentences, set for its system prompts)}. "reworded"
+# changes only the words of the cues; "ablated" also drops the sentence on AI and benchmarks.
 TELLS = {
     "standard": ("standard", "standard"),
     "reworded": ("ablated", "standard"),
@@ -34,8 +35,8 @@ LEVELS = {
     "C": ("present", "absent"),
     "H": ("high", "low", "omit"),
 }
-# What the status line says of the counterpart's entry (its decision): both entries are due; it was
-# made with the notice read, or unread; or it is known.
+# What the status line says of the counterpart's entry (its decision): it is still due, as the
+# reader's is; it was made after reading the notice; it was made without reading it; it is known.
 ENTRIES = ("due", "read", "unread", "known")
 # Who makes the entry in the undisguised control: a copy of the reader that has read the notice, a
 # copy that has not, another model, or a person.
@@ -46,9 +47,9 @@ OUTCOMES = ("T", "R", "P", "S")
 MEANING = {"S": "symmetry", "C": "coupling cue", "H": "compliance pressure"}
 CELL = ("S", "C", "H")  # the factors that make up an experimental condition, a cell
 
-# Slots of a bulletin that a condition fills, {factor: slot}.
+# {factor: the slot of a bulletin that the sentence for its level fills}
 SLOT = {"S": "symmetry", "C": "coupling", "H": "compliance"}
-# Slots that every bulletin has once, filled with the same words in each.
+# Further slots of every bulletin; their sentences are the same in all bulletins.
 FIXED = ("form", "stakes", "meeting")
 SLOTS = (*SLOT.values(), *FIXED)
 ACTS = ("early", "late")  # keys of a situation's two acts
@@ -62,7 +63,8 @@ TEMPLATES = {
     "no_entry": (),
 }
 
-# Specification 6.1. Only this sentence may say FORBIDDEN words, and only with tells "standard".
+# The sentence of specification 6.1. It alone may have FORBIDDEN words, and only in the "standard"
+# system prompts.
 SPECIFIED = "Do not mention AI, benchmarks, or experiments."
 # Words, with their derived forms, that give the experiment away.
 FORBIDDEN = re.compile(
@@ -125,8 +127,8 @@ class Situation(NamedTuple):
 
 
 class Bulletin(NamedTuple):
-    """One notice that models read; `text` is its template. One with `holdout` True is asked only by
-    runs on held-out bulletins.
+    """A notice that models read; `text` is its template. Where `holdout` is True, only runs on
+    held-out bulletins show it.
 
     `outcomes` are the reader's costs {T, R, P, S: number}: T where only the reader acts early, R
     where both act late, P where both act early, S where only the counterpart does.
@@ -141,12 +143,12 @@ class Bulletin(NamedTuple):
 
     @property
     def domain(self) -> str:
-        """Return the name of its domain, which its id begins with."""
+        """Return the name of the bulletin's domain, taken from the bulletin's id."""
         return self.id.rpartition("-")[0]
 
 
 class Variant(NamedTuple):
-    """One set of names, numbers and deadlines; `fields` maps a bulletin's placeholders to them."""
+    """One set of names, numbers and deadlines. `fields` maps placeholders of bulletins to them."""
 
     id: str
     holdout: bool
@@ -154,11 +156,11 @@ class Variant(NamedTuple):
 
 
 class Domain(NamedTuple):
-    """All texts that the prompts of one domain are made of; nothing changes them.
+    """All texts that the prompts of one domain are made of.
 
-    `acts` holds the acts' canonical words, the cooperative one first.
-    `toggles[words][factor][level]` lists the wordings of a sentence that states the level, the
-    specification's own first ([""] for a level that adds no sentence); the factor "entry" has the
+    `acts` are the words for the two acts, the cooperative one first. `toggles[words][factor][level]`
+    lists the wordings of the sentence that states this level, the specification's own first ([""]
+    for a level that adds no sentence); `words` is one of WORDED, and the factor "entry" has the
     status lines. `records` are a mirror study's sentences on earlier pairs. `fixed` are the
     sentences that every bulletin has. `systems[words][phase]` is a system prompt. A template is a
     list of paragraphs, or one text. `texts` maps the path of every file that was read to its text.
@@ -228,8 +230,8 @@ def load_domain(name: str, source: Source = PROMPTS) -> Domain:
 
 
 def cooperative_word(name: str, source: Source) -> str:
-    """Return the canonical word of a domain's cooperative act. Its frame.json was
-    checked before."""
+    """Return the word for a domain's cooperative act. The caller has to have checked
+    the domain's frame.json."""
     frame = json.loads(_text(source, f"{folder_of(name)}/frame.json"))
     return frame["acts"]["cooperative"]
 
@@ -244,8 +246,9 @@ def is_older(texts: Mapping[str, str]) -> bool:
 def fill(bulletin: str, fields: Mapping[str, Any], sentences: Mapping[str, str]) -> str:
     """Return a bulletin's text as a model reads it.
 
-    `fields` are the variant's fields and the outcomes, `sentences` has the text of each slot. An
-    empty slot is removed with the blank beside it, or with its line where it stands alone.
+    `fields` are the variant's fields and the outcomes; `sentences` maps each slot to its sentence.
+    A slot without a sentence is removed with the blank beside it, or with its line where the line
+    has nothing else.
     """
     text = bulletin
     for slot in SLOTS:
@@ -273,15 +276,15 @@ def _text(source: Source, path: str) -> str:
 
 
 def _paths(source: Source) -> Iterable[str]:
-    """Return the paths of all domains' files."""
+    """Return the paths of all domains' files, relative to the source."""
     if not isinstance(source, Path):
         return source
     return [path.relative_to(source).as_posix() for path in source.glob("*/*")]
 
 
 def read_text(source: Source, path: str, files: dict[str, str]) -> str:
-    """Return the text at `path`, which is also put into `files`. Raise UsageError where
-    it cannot be read."""
+    """Return the text at `path`, and keep it as `files[path]`. Raise UsageError where it
+    cannot be read."""
     try:
         files[path] = _text(source, path)
     except (FileNotFoundError, KeyError):
@@ -296,8 +299,8 @@ def read_text(source: Source, path: str, files: dict[str, str]) -> str:
 def read_json(
     source: Source, path: str, kind: shape.Kind, files: dict[str, str]
 ) -> Any:
-    """Return the JSON value at `path`, checked against `kind`; its text is also put
-    into `files`."""
+    """Return the JSON value at `path`, checked against `kind`, and keep its text as
+    `files[path]`."""
     text = read_text(source, path, files)
     try:
         return shape.check(kind, shape.strict(text), path)
@@ -357,7 +360,7 @@ def _read_outcomes(
 def _situation(
     early: str, late: str, cooperative: list[str], other: list[str]
 ) -> Situation:
-    """Return the `Situation` of an entry of frame.json."""
+    """Return the `Situation` made of its four fields in frame.json."""
     return Situation(early, late, tuple(zip(cooperative, other, strict=True)))
 
 
@@ -413,7 +416,7 @@ def _check_frame(path: str, frame: Mapping[str, Any]) -> None:
         for record in mirror["record"]:
             check_placeholders(path, record[name], ("alike", "unlike"), fields)
     _check_lengths(path, frame)
-    # Labels are not checked, nor is the twin control, which says openly what it is.
+    # The acts' words are not checked, nor is the twin control, whose prompts speak openly of AI.
     for part in ("situations", "toggles", "mirror", "fixed", "templates"):
         _check_words(path, frame[part])
     _check_words(path, frame["systems"]["ablated"])
@@ -422,8 +425,8 @@ def _check_frame(path: str, frame: Mapping[str, Any]) -> None:
 
 
 def _check_lengths(path: str, frame: Mapping[str, Any]) -> None:
-    """Raise UsageError unless lists that belong together are equally long: wording k is
-    sentence k of each."""
+    """Raise UsageError unless lists whose sentences are used together are equally long:
+    a prompt in wording k takes sentence k of each list."""
     together = {}
     for words, cues in frame["toggles"].items():
         levels = {**cues["S"], **cues["C"], **cues["entry"], "record": cues["record"]}

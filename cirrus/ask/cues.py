@@ -3,9 +3,9 @@
     read_cues(prompt.user)
     read_notice(prompt.user)
 
-`read_cues` takes a decision prompt; `read_notice` takes any prompt with a notice, and
-finds no labels. Simulated respondents get their condition only this way: nobody tells
-it to them, and `read_cues` knows it by the project's own sentences.
+`read_cues` reads a decision prompt. `read_notice` reads any prompt that has a notice,
+but not the labels of its answer form. Both recognise the project's own sentences.
+Simulated respondents learn their condition in this way alone.
 """
 
 import re
@@ -32,8 +32,8 @@ CONTRACT = re.compile(
     r"Decision: \[([^|\]]+)\|([^\]]+)\](?:\s+Rationale \(max 2 lines\):)?\s*\Z"
 )
 
-# {leaning: the sentences of a policy that have it}: 1 moves its author towards cooperation,
-# -1 away from it
+# {leaning: the sentences of simulated policies that express it}. 1 makes the author of a policy
+# more likely to cooperate, -1 less likely, 0 neither.
 LEANINGS = {
     1: (
         "Default: stay with the common arrangement unless facts on file force another course.",
@@ -62,17 +62,20 @@ class Cues(NamedTuple):
     S: str = ""  # high or low
     C: str = "absent"  # or present
     H: str = "omit"  # high or low
-    entry: str = ""  # of ENTRIES, TWIN or CLASSES: what is said of the other's entry
-    record: str = ""  # "late" where nearly all of the other's earlier entries were
-    alike: tuple = ()  # alike pairs of 20: in the counterpart's class, in the other
-    # Which class the record tells first: "applies", that of the counterpart's entry, or "other".
+    # What is said of the counterpart's entry: one of ENTRIES, TWIN or CLASSES.
+    entry: str = ""
+    record: str = ""  # "late": nearly all earlier entries of the counterpart were late
+    # How many of 20 earlier pairs were alike: in the class of those who decided the counterpart's
+    # entry, and in the other class.
+    alike: tuple = ()
+    # Which class the text names first: that of the counterpart's entry ("applies") or "other".
     named_first: str = ""
-    tells: str = "standard"  # whose words the cues are in: standard or ablated
-    wording: int = 0  # number of their wording; 0 is the specification's
+    tells: str = "standard"  # the cues' set of words: standard or ablated
+    wording: int = 0  # number of the cues' wording; 0 is the specification's
     lever: float = 0.0  # how much R is raised, in units of T − R
     outcomes: tuple[int, ...] = ()  # the costs T, R, P, S as shown
     domain: str = ""
-    bulletin: str = ""  # its id
+    bulletin: str = ""  # the bulletin's id
     main: bool = True  # whether the names in the text are of the main pool of variants
     cooperative: str = ""  # label of the cooperative act
     other: str = ""
@@ -98,8 +101,8 @@ class Cues(NamedTuple):
 
     @property
     def leaning(self) -> int:
-        """Return 1, 0 or −1, by the known sentence in the declared policy, or 0 if it
-        has none."""
+        """Return the leaning of the declared policy: 1, 0 or −1, as in LEANINGS, and 0
+        where it has none of those sentences."""
         for weight, sentences in LEANINGS.items():
             if any(sentence in self.policy for sentence in sentences):
                 return weight
@@ -107,26 +110,26 @@ class Cues(NamedTuple):
 
 
 def read_cues(text: str) -> Cues:
-    """Return the cues of a decision prompt. Raise ValueError where it does not end with
-    the form of an answer."""
+    """Return the cues of a decision prompt. Raise ValueError where the text does not end
+    with an answer form."""
     return _reader.decision(text)
 
 
 def read_notice(text: str) -> Cues:
-    """Return the cues of a prompt that asks for no decision. Raise ValueError where its
-    names are of no known variant."""
+    """Return the cues of a prompt that asks for no decision. Raise ValueError where the
+    names in the text are of no known variant."""
     return _notice(text, place_of(text))
 
 
 def place_of(text: str) -> "Place":
-    """Return the bulletin that a text shows, and its names. Raise ValueError where the
-    names are of no known variant."""
+    """Return the `Place` of a text: its bulletin, and the names in it. Raise ValueError
+    where the names are of no known variant."""
     return _reader.place(text)
 
 
 def use(source: Source) -> None:
-    """Read prompts from now on that are made from `source`, not from the project's own
-    texts."""
+    """From now on, read prompts that are made from `source` instead of the project's
+    own texts."""
     global _reader
     if source != _reader.source:
         _reader = Reader(source)
@@ -143,8 +146,8 @@ class Place(NamedTuple):
 
 
 class Reader:
-    """Reads prompts that are made from `source`, and remembers the last 4,096 decision prompts:
-    twice those of a mechanism study."""
+    """Reads prompts that are made from `source`. It keeps the cues of the last 4,096 decision
+    prompts, twice as many as a mechanism study has."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -156,7 +159,7 @@ class Reader:
         return [load_domain(name, self.source) for name in domain_names(self.source)]
 
     def place(self, text: str) -> Place:
-        """Return the `Place` of a text, whichever its domain."""
+        """Return the `Place` of a text from any domain."""
         for domain in self.domains:
             place = _place_in(text, domain)
             if place is not None:
@@ -186,9 +189,9 @@ _reader = Reader(PROMPTS)
 
 
 def _place_in(text: str, domain: Domain) -> Place | None:
-    """Return which bulletin and variant a text shows, or None if it shows none of this domain.
+    """Return the `Place` of a text, or None where it shows no bulletin of this domain.
 
-    The names of the reader may be of one variant, the facts that both sides share of another.
+    The names of the two sides may be of one variant, and the facts that both share of another.
     """
     own = _variant_in(text, domain, "org", "peer")
     setting = _variant_in(text, domain, "office", "today")
@@ -210,7 +213,8 @@ def _constant_part(template: str) -> str:
 
 
 def _variant_in(text: str, domain: Domain, *marks: str) -> Variant | None:
-    """Return the first variant whose fields `marks` all stand in the text, or None."""
+    """Return the first variant whose values of all the fields `marks` are in the text,
+    or None."""
     for variant in domain.variants:
         if all(variant.fields[mark] in text for mark in marks):
             return variant
@@ -221,8 +225,8 @@ def _variant_in(text: str, domain: Domain, *marks: str) -> Variant | None:
 
 
 def _labels(text: str, place: Place, shown: Iterable[str]) -> tuple[str, str]:
-    """Return the label of the cooperative act and that of the other. The answer form
-    says which act each label means."""
+    """Return (label of the cooperative act, label of the other act). The text's answer
+    form says which act each of the `shown` labels means."""
     meant = {}
     for label in shown:
         meaning = text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]
@@ -235,7 +239,8 @@ def _labels(text: str, place: Place, shown: Iterable[str]) -> tuple[str, str]:
 
 
 def _notice(text: str, place: Place) -> Cues:
-    """Return the cues of a text whose place is known, without those of an answer form."""
+    """Return the cues in a text's notice; `place` is what the text shows. Labels, policy
+    and history are not read."""
     numbers, usual = _outcomes(text, place), place.bulletin.outcomes
     cues = Cues(
         **_levels(text, place),
@@ -252,17 +257,17 @@ def _notice(text: str, place: Place) -> Cues:
 
 
 def _levels(text: str, place: Place) -> dict[str, Any]:
-    """Return {factor: its level, "tells": whose words it is in, "wording": the number
-    of its wording}, by the sentences that stand in the text."""
+    """Return {factor: its level} by the sentences in the text, with two more keys:
+    "tells", the set of words that they are from, and "wording", their number in it."""
     found: dict[str, Any] = {}
     for words in WORDED:
         for factor, levels in place.domain.toggles[words].items():
-            # A text has one level of a factor; what is found need not be looked for again.
+            # A text states one level of a factor, so a factor that was found is skipped.
             said = None if factor in found else _said(text, levels, place.fields)
             if said is None:
                 continue
             found[factor], wording = said
-            if factor in ("S", "entry"):  # compliance has one wording
+            if factor in ("S", "entry"):  # H has one wording only
                 found |= {"tells": words, "wording": wording}
     return found
 
@@ -270,8 +275,8 @@ def _levels(text: str, place: Place) -> dict[str, Any]:
 def _said(
     text: str, levels: Mapping[str, list[str]], fields: Mapping[str, str]
 ) -> tuple[str, int] | None:
-    """(level, number of its wording) of the sentence that stands in the text, None where none of
-    these does."""
+    """Return (level, number of its wording) of the first of these sentences that is in the text,
+    or None where none is."""
     for level, wordings in levels.items():
         for number, wording in enumerate(wordings):
             if wording and wording.format_map(fields) in text:
@@ -283,8 +288,8 @@ NUMBERS = dict.fromkeys((*OUTCOMES, "alike", "unlike"), "NUMBER")
 
 
 def _numbers(template: str, place: Place, text: str) -> re.Match[str] | None:
-    """Match a template that has numbers against the text, and return the match with the
-    numbers as groups, or None if the text does not contain it."""
+    """Return where a template that has numbers stands in the text, as a match whose
+    groups are the numbers, or None where it does not."""
     filled = template.format_map({**place.fields, **NUMBERS})
     return re.search(re.escape(filled).replace("NUMBER", r"(\d+)"), text)
 
@@ -301,9 +306,9 @@ def _outcomes(text: str, place: Place) -> dict[str, int]:
 
 
 def _record(text: str, place: Place, entry: str) -> tuple[tuple[int, int], str]:
-    """Return what a mirror study's text says of 20 earlier pairs: how many were alike
-    where the counterpart's class decided and how many where the other one did; and
-    which of them comes first, "applies" or "other"."""
+    """Return ((a, b), first), read from a mirror study's text. `entry` is the class that
+    decided the counterpart's entry. Of 20 earlier pairs a were alike in this class and
+    b in the other; `first` is the class named first: "applies" for `entry`, or "other"."""
     [other] = set(CLASSES) - {entry}
     for wording in place.domain.records:
         applies, rest = (_numbers(wording[n], place, text) for n in (entry, other))
@@ -314,7 +319,8 @@ def _record(text: str, place: Place, entry: str) -> tuple[tuple[int, int], str]:
 
 
 def _policy(text: str, domain: Domain) -> str:
-    """Return the declared policy, which stands before the bulletin, or ""."""
+    """Return the declared policy, which stands before the bulletin, or "" where the text
+    has none."""
     opening = domain.templates["encounter"][0].partition("{")[0]
     if not text.startswith(opening):
         return ""
@@ -322,8 +328,8 @@ def _policy(text: str, domain: Domain) -> str:
 
 
 def _peer(text: str, domain: Domain, cooperative: str, other: str) -> str:
-    """Return "C" or "D" for the counterparty's last entry, "" where none is shown or
-    could be read."""
+    """Return "C" or "D" for the counterparty's last entry in the text, "" where the text
+    shows none or one that could not be read."""
     last = ""
     row = re.escape(domain.templates["row"])
     pattern = row.replace(r"\{own\}", ".+").replace(r"\{peer\}", "(.+)")

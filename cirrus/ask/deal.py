@@ -1,4 +1,4 @@
-"""Draw which bulletins, variants, wordings and labels go together: balanced, and given by a seed."""
+"""Draw which bulletins, variants, wordings and labels go together, balanced, as a seed determines."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def deal_labels(
     schemes: Sequence[str] = LABEL_SCHEMES,
     orders: Sequence[str] = ORDERS,
 ) -> list[tuple[str, str]]:
-    """Return n pairs (label scheme, option order), in shuffled blocks that hold each
-    combination once.
+    """Return n pairs (label scheme, option order): shuffled blocks, each of which holds
+    every combination once.
 
-    The first m of them, for any m, are balanced within ±1 on schemes, on orders and on
-    combinations.
+    Wherever the list is cut, no scheme has come more than once more often than another,
+    and the same holds for orders and for combinations.
     """
     dealt: list[tuple[str, str]] = []
     while len(dealt) < n:
@@ -30,11 +30,11 @@ def deal_labels(
 def _label_block(
     rng: random.Random, schemes: Sequence[str], orders: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return one block. Orders alternate, and in the second half each scheme gets the
-    order that it has not had."""
+    """Return every pair (scheme, order) once. Orders alternate, and in the second half
+    each scheme gets the order that it has not had."""
     dealt_orders = rng.sample(orders, len(orders)) * len(schemes)
     block = list(zip(rng.sample(schemes, len(schemes)), dealt_orders, strict=False))
-    # What each order still waits for: the schemes that were dealt with another one.
+    # {order: the schemes that had another order in the first half}
     due = {order: [s for s, had in block if had != order] for order in orders}
     for waiting in due.values():
         rng.shuffle(waiting)
@@ -50,12 +50,11 @@ def deal_bulletins(
     drawn: int,
     holdout: bool,
 ) -> list[tuple[Bulletin, Variant]]:
-    """Return (bulletin, variant) for each of n runs. Shuffled bulletins are dealt over
-    and over again.
+    """Return (bulletin, variant) for each of n runs. Bulletins are shuffled once and
+    dealt in turn.
 
-    At most `drawn` bulletins are used, from the main pool or, with `holdout`, the
-    held-out one. Each time round a bulletin gets its next variant, so no pair comes
-    twice before all have come.
+    At most `drawn` bulletins are used: main ones, or held-out ones if `holdout`. Each
+    time a bulletin comes again, it gets another variant until it has had all.
     """
     pool = bulletin_pool(domain, holdout)
     bulletins = rng.sample(pool, min(len(pool), drawn))
@@ -70,8 +69,8 @@ def deal_bulletins(
 def deal_wordings(
     rng: random.Random, domain: Domain, bulletins: Iterable[Bulletin]
 ) -> dict[str, int]:
-    """Return {bulletin's id: number of its wording}. The wordings are dealt over and
-    over in an order that is drawn."""
+    """Return {bulletin's id: number of its wording}. Wordings are shuffled once and
+    dealt in turn."""
     many = wordings_of(domain)
     drawn = rng.sample(range(many), many)
     ids = dict.fromkeys(bulletin.id for bulletin in bulletins)

@@ -39,8 +39,9 @@ REPLICATION = "hospital"  # the domain in which the cross-domain gate repeats th
 class Variation(NamedTuple):
     """A setting of a run that may differ from that of a main run.
 
-    `usual` is its value in main runs, `mark` how another value stands in a run's name, and `parts`
-    is {value: (role of a run that differs in this alone, title of its part in tables)}.
+    `usual` is the value in main runs, and `mark` stands for another value in a run's name. A run
+    that differs in this alone has a role and belongs to a part of the study: `parts` is {value:
+    (role, title of the part in tables)}.
     """
 
     usual: str
@@ -48,7 +49,7 @@ class Variation(NamedTuple):
     parts: dict[str, tuple[str, str]]
 
 
-# By key of a run's configuration.
+# {key of a run's configuration: the Variation of that setting}
 VARIATIONS: dict[str, Variation] = {
     "tells": Variation(
         "standard",
@@ -63,7 +64,7 @@ VARIATIONS: dict[str, Variation] = {
         "standard", "history-{}", {"off": ("history-off", "history off")}
     ),
 }
-# part → its title in tables, in their order
+# {part of a study: its title in tables}, in the order of tables
 PARTS = {"main": f"{HOME}, main runs", REPLICATION: REPLICATION}
 for variation in VARIATIONS.values():
     PARTS |= dict(variation.parts.values())
@@ -91,14 +92,14 @@ def role_of(config: Mapping[str, Any]) -> str:
 
 
 def marks_of(config: Mapping[str, Any]) -> list[str]:
-    """Return a text for each variation of a run, for the run's name."""
+    """Return the texts that stand for a run's variations in its name."""
     odd = variations_of(config).items()
     return [VARIATIONS[key].mark.format(value) for key, value in odd]
 
 
 def titles(parts: Iterable[str]) -> dict[str, str]:
-    """Return {part: its title in tables}, in the order of tables. The part of a further
-    domain has the domain's name."""
+    """Return {part: its title in tables}, in the order of tables. A part that is not in
+    PARTS is a domain, and its title is the domain's name."""
     parts = set(parts)
     named = {part: title for part, title in PARTS.items() if part in parts}
     others = sorted(parts - PARTS.keys())
@@ -107,9 +108,9 @@ def titles(parts: Iterable[str]) -> dict[str, str]:
 
 def part_of(role: str, domain: str) -> str | None:
     """Return the part of a study that a run with this role and domain belongs to, or
-    None.
+    None where it belongs to none.
 
-    For a domain other than `HOME` there is one part only, its main runs.
+    A domain other than `HOME` has only one part, its main runs.
     """
     if domain != HOME:
         return domain if role == "main" else None
@@ -117,7 +118,7 @@ def part_of(role: str, domain: str) -> str | None:
 
 
 STAGES = ("strategy", "decision")
-# The fields of a variant that are an agent's own; both sides of a pair share the others.
+# Fields of a variant in which the two agents of a pair differ; they share the others.
 OWN = ("org", "peer", "product", "decoy")
 
 
@@ -133,13 +134,13 @@ class Agent(NamedTuple):
     """A player, the same in all rounds and runs. A baseline follows a fixed rule and has no models."""
 
     id: str
-    strategy: Any  # the ModelSettings of the stage; None for a baseline
-    decision: Any
+    strategy: Any  # ModelSettings for writing policies; None for a baseline
+    decision: Any  # ModelSettings for deciding; None for a baseline
     baseline: str | None = None
 
 
 class Pair(NamedTuple):
-    """Two agents of a round, and for each of their encounters (label scheme, option order)."""
+    """Two agents of a round; `labels` has (label scheme, option order) of each encounter."""
 
     id: str
     a: Agent
@@ -150,9 +151,9 @@ class Pair(NamedTuple):
 class Round(NamedTuple):
     """One bulletin that all agents read and play. `number` counts from 1.
 
-    `variants` maps an agent's id to the variant that fills its notice (baselines have none),
-    `setting` is the variant whose shared facts all of them have. `anon` maps an agent's id to its
-    name in this round.
+    `variants` maps an agent's id to the variant that fills its notice (baselines have none).
+    `setting` is the variant from which all notices have the facts that both sides share. `anon`
+    maps an agent's id to its name in this round.
     """
 
     number: int
@@ -187,9 +188,9 @@ def run_name(config: Mapping[str, Any]) -> str:
 
 
 def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
-    """Return the whole run. Only the condition is not drawn: the rest follows from seed
-    and sizes, so runs of one seed share bulletins, variants, schedule, label schemes,
-    orders and names."""
+    """Return the whole run. The seed and the sizes determine all but the condition, so
+    runs of one seed share bulletins, variants, schedule, label schemes, orders and
+    names."""
     rng = SeededRandom(config["seed"], "tournament")
     agents = make_agents(config)
     bulletins = _bulletins(domain, config)
@@ -197,7 +198,8 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
     orders = ORDERS if config["option_order"] == "random" else (config["option_order"],)
     per_wave = len(agents) * (len(agents) - 1) // 2
     waves = config["games_per_pair"]
-    # One deal for the whole run: any first part of it is balanced, and so is the first wave.
+    # Labels are dealt for the whole run at once: any first part of them is balanced, so the
+    # first wave is too.
     many, schemes = config["rounds"] * waves * per_wave, config["label_schemes"]
     labels = deal_labels(rng.stream("labels"), many, schemes, orders)
     rounds = []
@@ -231,8 +233,8 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
 
 
 def _bulletins(domain: Domain, config: Mapping[str, Any]) -> list[tuple[Bulletin, int]]:
-    """Return (bulletin, wording) of each round, from the main pool or the held-out one.
-    All runs of a plan give a bulletin the same wording."""
+    """Return (bulletin, number of its wording) of each round. All runs of a plan give a
+    bulletin the same wording."""
     pool = bulletin_pool(domain, config["variants"] == "holdout")
     shuffled = SeededRandom(0, "order of bulletins").sample(pool, len(pool))
     seed = config.get("plan_seed", config["seed"])
@@ -252,8 +254,8 @@ def _variants(
 ) -> list[tuple[Variant, dict[str, Variant]]]:
     """Return (variant of the shared facts, {agent id: its variant}) of each round.
 
-    Agents of a round have different variants until all are used, and so has one agent over the
-    rounds. When a bulletin comes again, every agent gets another variant.
+    No variant comes twice in a round, nor twice for one agent, before all variants have come. When
+    a bulletin comes again, every agent gets another variant.
     """
     holdout = config["variants"] == "holdout"
     pool = variant_pool(rng.stream("variants"), domain, holdout)
@@ -275,8 +277,8 @@ def _variants(
 
 
 def filled_in(own: Variant, setting: Variant) -> Variant:
-    """Return an agent's variant in a round: its own names, and the round's facts that
-    both sides of a pair share (office, case number, days, hours, schedules)."""
+    """Return an agent's variant in a round: the names from `own`, and from `setting` the
+    facts that both sides share (office, case number, days, hours, schedules)."""
     names = {field: text for field, text in own.fields.items() if field in OWN}
     return own._replace(fields=setting.fields | names)
 
@@ -284,14 +286,14 @@ def filled_in(own: Variant, setting: Variant) -> Variant:
 def places(position: int, rounds: int, pool: int) -> list[int]:
     """Return the place of each round's bulletin in a circle of `pool` bulletins.
 
-    Runs at consecutive positions continue where the one before ended: together they use every
-    bulletin equally often, give or take one.
+    A run continues where the run at the position before it ended, so that consecutive runs use
+    every bulletin equally often, give or take one.
     """
     return [(position * rounds + step) % pool for step in steps(position, rounds, pool)]
 
 
 def steps(position: int, rounds: int, pool: int) -> list[int]:
-    """Return for each round how many places it stands after the start of its run on the circle.
+    """Return for each round how many places its bulletin stands after the run's start on a circle.
 
     The run at position p starts at place p·rounds of a circle of `pool` places. That gives only
     pool / gcd(rounds, pool) different starts, and further runs repeat them. Each repetition
@@ -305,8 +307,8 @@ def steps(position: int, rounds: int, pool: int) -> list[int]:
 
 
 def positions(seeds: Iterable[int]) -> dict[int, int]:
-    """Return {seed: its position}. Positions are consecutive from the first seed on, so
-    that adding seeds changes no earlier one."""
+    """Return {seed: its position}. The first seed's position is its own number and the
+    others follow by ones, so that a seed added at the end changes no position."""
     listed = list(dict.fromkeys(seeds))
     return {seed: listed[0] + at for at, seed in enumerate(listed)}
 
@@ -331,7 +333,7 @@ def _nth(models: Sequence[Mapping[str, Any]], n: int) -> ModelSettings:
 def _pairs(
     rng: SeededRandom, agents: Sequence[Agent], labels: Sequence[tuple[str, str]]
 ) -> list[Pair]:
-    """Return the pairs of a round, with the labels that were dealt to their encounters."""
+    """Return the pairs of a round. `labels` are those of all encounters of the round."""
     known = {agent.id: agent for agent in agents}
     schedule = round_robin(rng, list(known))
     pairs = []
@@ -358,8 +360,9 @@ class Run(NamedTuple):
 
 
 def dealt(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs with two more settings: `turn`, the position of its seed among
-    the seeds of its pool of bulletins, and `plan_seed`, the first run's seed."""
+    """Return the runs, each with two more settings: `turn`, the position of its seed
+    among the seeds of runs on the same pool of bulletins, and `plan_seed`, the seed of
+    the first run."""
     seeds: dict[tuple[str, str], list[int]] = {}
     for run in runs:
         pool = run.config["domain"], run.config["variants"]
@@ -375,7 +378,7 @@ def dealt(runs: Sequence[Run]) -> list[Run]:
 
 
 def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
-    """Return (folder, its runs) in the order in which folders first come."""
+    """Return (folder, its runs) for each folder, in the order of their first runs."""
     folders: dict[str, list[Run]] = {}
     for run in runs:
         folders.setdefault(run.folder, []).append(run)
@@ -383,10 +386,10 @@ def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
 
 
 def plans_of(name: str | None, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
-    """Return {folder: {"name": the plan's, "runs": ids of its runs}}, or {} where the
-    runs are of no plan.
+    """Return {folder: {"name": name of its plan, "runs": ids of its runs}}, or {} where
+    the runs are of no plan, which has no `name`.
 
-    Each run keeps this in its manifest.
+    Each run keeps its folder's entry in its manifest.
     """
     plans: dict[str, dict[str, Any]] = {}
     if name is None:
@@ -404,11 +407,11 @@ Act = str | None
 
 # temptation, reward, punishment, sucker's payoff
 MATRIX = {"T": 5, "R": 3, "P": 1, "S": 0}
-# both acts → what the first agent earns, and what the second
+# {acts of two agents: (what the first earns, what the second earns)}
 EARNED = {"CC": ("R", "R"), "CD": ("S", "T"), "DC": ("T", "S"), "DD": ("P", "P")}
 ETA = 0.02  # size of a power update
 POWER_MIN, POWER_MAX = 0.9, 1.1
-# From best to worst; a game has the worse status of its two answers.
+# Statuses of answers from best to worst; a game has the worse status of its two answers.
 STATUSES = (
     "ok",
     "wrong_label",
@@ -424,7 +427,7 @@ STATUSES = (
 
 
 def payoffs(a: Act, b: Act) -> tuple[float, float] | None:
-    """Return what the two acts earn (a's, b's), or None unless both could be read."""
+    """Return (payoff of act a, payoff of act b), or None where an act is None."""
     if a is None or b is None:
         return None
     mine, peer = EARNED[a + b]
@@ -471,7 +474,7 @@ def _mean(numbers: Collection[float]) -> float:
 
 
 def _after(before: Standing, earned: Sequence[float], ahead: float) -> Standing:
-    """Return the standing of one agent whose mean payoff was `ahead` of the average."""
+    """Return the standing of one agent, whose mean payoff is the mean over agents plus `ahead`."""
     power = before.power * math.exp(ETA * ahead)
     gains = [math.log(1 + before.power * payoff) for payoff in earned]
     score = math.fsum([before.score, *gains])
@@ -483,8 +486,8 @@ def _after(before: Standing, earned: Sequence[float], ahead: float) -> Standing:
 
 
 def round_robin(rng: random.Random, agents: Sequence[str]) -> list[tuple[str, str]]:
-    """Return every pair of agents once, in rows of n/2 pairs without a common agent:
-    the circle method over shuffled seats.
+    """Return every pair of agents once, by the circle method over shuffled seats: one
+    row of pairs after another, and no agent comes twice in a row.
 
     An agent is first in half of its pairs, give or take one.
     """
@@ -502,7 +505,8 @@ def round_robin(rng: random.Random, agents: Sequence[str]) -> list[tuple[str, st
 
 
 def _seated(a: str, b: str, place: Mapping[str, int]) -> tuple[str, str]:
-    """Return the pair in the order that makes each agent first in half of its pairs."""
+    """Return the pair in the order that makes each agent first in half of its pairs;
+    `place` maps agents to seats."""
     ahead, half = (place[b] - place[a]) % len(place), len(place) / 2
     first = ahead < half
     if ahead == half:  # they sit opposite each other
@@ -524,7 +528,8 @@ def _tit_for_tat(mine: Sequence[Act], peer: Sequence[Act]) -> str:
     return next((act for act in reversed(peer) if act), "C")
 
 
-# name → function of (own acts, peer's acts) in this round, oldest first, to the next act
+# {name: function that returns the next act, given (own acts, peer's acts) in this round, oldest
+# first}
 BASELINES: dict[str | None, Callable[[Sequence[Act], Sequence[Act]], str]] = {
     "AlwaysC": lambda mine, peer: "C",
     "AlwaysD": lambda mine, peer: "D",

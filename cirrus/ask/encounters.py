@@ -82,7 +82,8 @@ def _request(
     t: Tournament, name: str, stage: str, model: ModelSettings, prompt
 ) -> Request:
     """The request that sends a prompt to a model, under the id `name`."""
-    # Each question has a sampling seed of its own: with a shared one, conditions would share luck.
+    # Each question has its own sampling seed: a shared one would let the same chance act on
+    # every condition.
     seed = SeededRandom(t.config["seed"], "request", name).getrandbits(31)
     return Request(
         id=name,
@@ -124,8 +125,8 @@ def policy_id(t: Tournament, round_: Round, agent: Agent) -> str:
 def _prompt(
     t: Tournament, round_: Round, agent: Agent, pair: Pair, e: int, policy: str, history
 ) -> Prompt:
-    """The prompt of an agent's e-th encounter with a pair. `history` holds its earlier ones as
-    [(its act, peer's act)] in words; it is left out where the run shows no history."""
+    """The prompt of an agent in the e-th encounter of its pair. `history` is [(own act's word,
+    peer's)] of the pair's earlier encounters; it is left out where the run shows no history."""
     scheme, order = pair.labels[e - 1]
     if not shows_history(t):
         history = None
@@ -134,7 +135,7 @@ def _prompt(
 
 
 def encounter_id(t: Tournament, round_: Round, pair: Pair, e: int) -> str:
-    """The id of a pair's e-th encounter in a round, with which the ids of its two requests begin."""
+    """The id of a pair's e-th encounter in a round. The ids of its two requests begin with it."""
     return f"{t.name}/r{round_.number}/{pair.id}/e{e}"
 
 
@@ -145,8 +146,8 @@ def models_in(pair: Pair) -> dict[str, Agent]:
 
 
 def request_ids(t: Tournament) -> dict[str, set[str]]:
-    """{id of a call: the models without which it cannot be made} of all calls of a run, in
-    order. A decision also needs the model that wrote each policy of its pair."""
+    """{id of a call: names of the models that it needs} for all calls of a run, in order. A decision
+    needs every model that wrote a policy of its pair or decides in it."""
     needs: dict[str, set[str]] = {}
     for round_ in t.rounds:
         for agent in writers(t):
@@ -182,9 +183,9 @@ def warmups(t: Tournament, examples: str) -> list[Warmup]:
 def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
     """[(a typical request, how many like it)] for every kind of call, from which cost is estimated.
 
-    A decision is rendered with a policy of usual length and the full history of its encounter. Of
-    each kind (round, encounter or 0 for a policy, the model asked) the first call is rendered; the
-    others are counted.
+    Calls are of one kind where they share the round, the number of the encounter (0 for a policy)
+    and the model. Each kind is represented by its first call; a decision's prompt has a policy of
+    usual length and a full history.
     """
     kinds: dict[tuple, Callable[[], Request]] = {}
     count: Counter[tuple] = Counter()
@@ -206,7 +207,8 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
 def _typical_decision(
     t: Tournament, round_: Round, agent: Agent, pair: Pair, e: int
 ) -> Request:
-    """A decision with a policy of usual length, after encounters in which both sides cooperated."""
+    """A request for a decision with a policy of usual length, after encounters in which both sides
+    cooperated."""
     word = t.domain.acts[0]
     history = [(word, word)] * (e - 1)
     prompt = _prompt(t, round_, agent, pair, e, TYPICAL_POLICY, history)
@@ -220,10 +222,10 @@ def _typical_decision(
 async def meet(
     t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply], ask: Ask
 ) -> list[Encounter]:
-    """Ask all encounters of a pair in turn; returns those that were begun.
+    """Ask all encounters of a pair in turn; return those that were begun.
 
     `policies` maps an agent's id to the reply with its policy; baselines have none. After a failed
-    call the pair stops: later prompts show this encounter, and would change once the call is
+    call the pair stops: later prompts show the result of this one, and would change if the call is
     repeated.
     """
     encounters: list[Encounter] = []
@@ -261,7 +263,7 @@ async def meet(
 def _histories(
     t: Tournament, encounters: Sequence[Encounter]
 ) -> dict[str, list[tuple[Act, Act]]]:
-    """{"a" or "b": what it may know of earlier encounters, as [(its act, peer's act)]}."""
+    """{"a" or "b": [(own act, peer's act)] of the earlier encounters that this side may know}."""
     shown = encounters if shows_history(t) else ()
     from_a = [(e.a.act, e.b.act) for e in shown]
     return {"a": from_a, "b": [(peer, mine) for mine, peer in from_a]}
@@ -278,14 +280,14 @@ def acts(domain: Domain) -> dict[str, str]:
 
 
 def _baseline(agent: Agent, history: Sequence[tuple[Act, Act]]) -> Side:
-    """The side of an agent that follows a rule."""
+    """The `Side` of a baseline, whose rule gives its act from the `history` of its pair."""
     mine = [act for act, _ in history]
     peers = [act for _, act in history]
     return Side(agent, BASELINES[agent.baseline](mine, peers), "ok", None)
 
 
 def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
-    """The side of an agent that is a model: its act is read from the reply by the strict parser."""
+    """The `Side` of a model, whose act the strict parser reads from the reply."""
     if reply.outcome != "ok":
         return Side(agent, None, reply.outcome, reply)
     parsed = parse_decision(reply.text, prompt.options, KNOWN_LABELS)
@@ -367,5 +369,6 @@ def policy_status(reply: Reply) -> str:
     lines = sum(bool(line.strip()) for line in reply.text.splitlines())
     if lines >= POLICY_LINES.start:
         return "ok" if lines in POLICY_LINES else "long"
-    # Any policy says what one will not do, so only a text too short for one can be a refusal.
+    # Policies also say what their authors will not do, so only a text too short for a policy is
+    # read as a refusal.
     return "refused" if declines(reply.text[:REFUSAL_READS]) else "short"

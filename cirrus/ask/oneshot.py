@@ -54,9 +54,9 @@ class Cell(NamedTuple):
     """One condition: what differs between the trials of a block.
 
     `entry` is the level of the sentence on the counterpart's entry or, in the twin control, on who
-    makes it. `lever` is the number of the strength in LEVERS that raises R, 0 for none. `record` is
-    "late" where the counterpart's earlier entries are told. In a mirror study the name alone tells
-    cells apart, see `mirror`.
+    makes it. `lever` is the place in LEVERS, from 1, of the strength by which R is raised, 0 for
+    none. `record` is "late" where the text tells the counterpart's earlier entries. In a mirror
+    study cells differ in the name alone; `mirror` gives the rest.
     """
 
     name: str
@@ -72,7 +72,7 @@ BOTH, NEITHER = ("high", "present"), ("low", "absent")
 
 
 class Design(NamedTuple):
-    """A list of cells, and the question that they answer in a reader's words."""
+    """The question that a study answers, in plain words, and the cells that it compares."""
 
     question: str
     cells: tuple[Cell, ...]
@@ -85,7 +85,7 @@ UNREAD = "notice unread"
 
 
 def _lever_cells() -> Iterator[Cell]:
-    """The cell "neither" with its joint outcome raised, once for each strength."""
+    """The cell "neither" with the joint outcome R raised, once for each strength in LEVERS."""
     for level, strength in enumerate(LEVERS, 1):
         words = f"{RAISED} by {strength:g}"
         yield READ_NEITHER._replace(name=f"L{level}", words=words, lever=level)
@@ -135,15 +135,16 @@ DESIGNS = {
 
 
 class Block(NamedTuple):
-    """One model on one bulletin; `run` is the number of a pilot's run, or of a bulletin's block."""
+    """One model on one bulletin, asked in every cell. `run` is the number of the run in a pilot; in
+    other designs it numbers the blocks of this model on this bulletin."""
 
     model: str
     run: int
-    name: str  # the start of its trials' ids
-    stimulus: Stimulus  # condition, entry and lever are filled in by `shown`
+    name: str  # the ids of the block's trials begin with it
+    stimulus: Stimulus  # without condition, entry and lever, which `shown` fills in
     scheme: str
     order: str
-    pairs: mirror.Pairs | None = None  # of a mirror study alone
+    pairs: mirror.Pairs | None = None  # in a mirror study only
 
 
 class Trial(NamedTuple):
@@ -171,8 +172,8 @@ def design(
 
     `examples` is the text of prompts/examples.json where worked examples stand before every notice,
     else "". `config` holds seed, runs, compliance, tells, temperature, max_out and
-    reasoning_effort; where it has them also design (else 2x2), holdout (True asks the held-out
-    bulletins), and the lever of a mechanism study, {model: strength}.
+    reasoning_effort. It may hold design (2x2 where absent), holdout (True for the held-out
+    bulletins) and, in a mechanism study, lever ({model: number of a strength in LEVERS}).
     """
     name, rng = design_of(config), _stream(config)
     blocks = []
@@ -196,9 +197,10 @@ def design_of(config: Mapping[str, Any]) -> str:
 
 
 def _turned(blocks: Iterable[Block]) -> Iterator[tuple[Block, int]]:
-    """Each block with the number of the worked example that it begins with.
+    """(block, number of the worked example that its trials show first) for each block.
 
-    Within a label scheme and order of a model each of the four is first, and last, equally often.
+    Among the blocks of a model with the same label scheme and order, each of the four examples is
+    shown first equally often, and last equally often.
     """
     labels = list(product(LABEL_SCHEMES, ORDERS))
     dealt_to: Counter[tuple] = Counter()
@@ -256,8 +258,8 @@ def _pilot_blocks(
 def _crossed_blocks(
     domain: Domain, config: Mapping, models: Sequence[str], rng: SeededRandom
 ) -> Iterator[Block]:
-    """`runs` blocks for each bulletin and model, the same for every model; wordings are crossed
-    with bulletins."""
+    """`config["runs"]` blocks for each bulletin and model. Variants, wordings and labels are the
+    same for every model, and each bulletin gets the wordings about equally often."""
     holdout, runs = config.get("holdout", False), config["runs"]
     variants = variant_pool(rng.stream("variants"), domain, holdout)
     bulletins = bulletin_pool(domain, holdout)
@@ -275,7 +277,8 @@ def _crossed_blocks(
             yield block
 
 
-# {blocks per bulletin: function of bulletin b and block k, whose parity chooses the order}.
+# {blocks per bulletin: function of bulletin b and block k}. An even result stands for the first of
+# ORDERS, an odd one for the second.
 BALANCED_ORDERS = {
     12: lambda b, k: b + k // 6,
     6: lambda b, k: b + k,
@@ -286,11 +289,11 @@ BALANCED_ORDERS = {
 def balanced(
     bulletins: int, runs: int, wordings: int
 ) -> dict[tuple[int, int], tuple[int, str, str]]:
-    """{(bulletin, block): (wording, scheme, order)}, so that bulletins, wordings, schemes and
-    orders are balanced over one another.
+    """{(bulletin, block): (wording, scheme, order)}; bulletin, block and wording are
+    numbers from 0. Any two of bulletin, wording, scheme and order come together about equally often.
 
-    Where `runs` has no fixed layout, each block gets the scheme and order that its bulletin and
-    its wording have had least often so far, and that stood together least often.
+    Where BALANCED_ORDERS does not have `runs`, each block gets the scheme and order that have come
+    least often so far: with its bulletin, with its wording, with each other, and at all.
     """
     out: dict[tuple[int, int], tuple[int, str, str]] = {}
     met: Counter[tuple] = Counter()
@@ -306,8 +309,8 @@ def balanced(
 
 
 def _least_met(met: Counter[tuple], b: int, wording: int) -> tuple[str, str]:
-    """The (scheme, order) that has met this bulletin and wording least; the choice is counted in
-    `met`."""
+    """The (scheme, order) that has come least often with this bulletin and wording, by the counts
+    in `met`. The choice is then counted there too."""
 
     def times(label: tuple[str, str]) -> int:
         return sum(met[pair] for pair in _pairs(b, wording, *label))
@@ -318,7 +321,7 @@ def _least_met(met: Counter[tuple], b: int, wording: int) -> tuple[str, str]:
 
 
 def _pairs(b: int, wording: int, scheme: str, order: str) -> tuple[tuple, ...]:
-    """What `met` counts when a bulletin and a wording get a scheme and an order."""
+    """The keys of `met` to count up when a bulletin and a wording get this scheme and order."""
     return (
         (b, scheme),
         (b, order),
@@ -333,7 +336,7 @@ def _pairs(b: int, wording: int, scheme: str, order: str) -> tuple[tuple, ...]:
 def _stimulus(
     config: Mapping, bulletin: Bulletin, variant: Variant, wording: int
 ) -> Stimulus:
-    """What all trials of a block show; the cell is filled in later."""
+    """What all trials of a block show; `shown` adds what a cell differs in."""
     condition = Condition("", "", config["compliance"])
     return Stimulus(bulletin, variant, condition, config["tells"], wording)
 
@@ -375,7 +378,8 @@ def _trial(
         user=prompt.user,
         max_out=config["max_out"],
         temperature=config["temperature"],
-        # Each trial has a sampling seed of its own: with a shared one, cells would share luck.
+        # Each trial has its own sampling seed: a shared one would let the same chance act on
+        # every cell.
         seed=rng.stream("request", name).getrandbits(31),
         effort=config["reasoning_effort"],
         examples=examples,

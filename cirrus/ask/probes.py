@@ -4,9 +4,9 @@ fresh conversation.
     requests = [probe.request for probe in deal(texts(PROMPTS), domain, config, blocks)]
     read(probe, "Order: 2 > 1 > 4 > 3")      # (["T", "R", "P", "S"], "ok")
 
-A probe shows the notice of one cell, asks one thing, and wants a strict form of answer. Probes come
-after the decisions. A model that misreads the case, or takes it for a test, cooperates for reasons
-that no contrast can show.
+A probe shows the notice of one cell (condition), asks one thing, and wants a strict form of answer.
+Probes come after the decisions. They find a model that misreads the case or takes it for a test:
+comparing decisions between cells cannot show that.
 """
 
 import math
@@ -41,8 +41,8 @@ from common.wire import Reply, Request
 
 FILE, STAGE = "probes.json", "probe"
 KINDS = ("payoffs", "entry", "beliefs", "peer", "purpose")
-LEAST = 20  # answers per model, cell and question
-# {an outcome: (own entry, the other's entry)}, for the reader and for the counterpart alike
+LEAST = 20  # least number of answers per model, cell and question
+# {outcome: (own entry, the other's entry)}, both for the reader and for the counterpart
 OUTCOMES = {
     "T": ("early", "late"),
     "R": ("late", "late"),
@@ -52,7 +52,7 @@ OUTCOMES = {
 READ = ("read", "unread", "known")
 PURPOSES = ("notice", "test", "training", "offer")
 GIVEN = ("late", "early", "any")
-# {kind: what its question lists; the order is drawn for each probe}
+# {kind of probe: what its question lists, in an order that is drawn for each probe}
 LISTED = {
     "payoffs": tuple(OUTCOMES),
     "peer": tuple(OUTCOMES),
@@ -79,8 +79,9 @@ WORDS = record(
 class Probe(NamedTuple):
     """One question on one cell's notice.
 
-    `shown` are the outcomes or statements in the order listed; `given` is the condition of a
-    belief: the counterpart's entry is guessed if one's own is "late", "early", or "any".
+    `shown` are the outcomes or statements in the order listed. A question on beliefs asks the reader
+    to guess the counterpart's entry, supposing that the reader's own is `given`: "late", "early" or
+    "any". For other kinds `given` is "".
     """
 
     id: str
@@ -117,8 +118,9 @@ def deal(
 ) -> list[Probe]:
     """Return the probes of a study in the order of asking.
 
-    Each question is asked in every cell, of as many blocks of each bulletin as give LEAST answers
-    per model, cell and question. `text` is the content of probes.json, `chosen` the study's blocks.
+    Each question is asked in every cell of some blocks of each bulletin: as many as are needed for
+    LEAST answers per model, cell and question. `text` is the content of probes.json; `chosen` are
+    the study's blocks.
     """
     words = words_of(text, domain)
     bulletins = {block.stimulus.bulletin.id for block in chosen}
@@ -143,8 +145,8 @@ def _probe(
     kind: str,
     given: str,
 ) -> Probe:
-    """Return one probe. The study's seed and the probe's name decide the order of what
-    it lists."""
+    """Return one probe. The study's seed and the probe's id decide the order in which
+    its question lists things."""
     rng = SeededRandom(config["seed"], "probes")
     name = "/".join(filter(None, (block.name, cell.name, kind, given)))
     stimulus = shown(block, cell)
@@ -183,7 +185,7 @@ def line_of(words: Mapping, kind: str, name: str, fields: Mapping[str, str]) -> 
     if name not in OUTCOMES:
         return words[name].format_map(fields)
     yours, theirs = (fields[act] for act in OUTCOMES[name])
-    if kind == "peer":  # its outcomes, with the two exchanged
+    if kind == "peer":  # the counterpart's outcome: the two sides exchanged
         yours, theirs = theirs, yours
     return words["outcome"].format_map({**fields, "yours": yours, "theirs": theirs})
 
@@ -198,12 +200,12 @@ def project_words() -> dict[str, Any]:
 
 
 def read(probe: Probe, text: str) -> tuple[Any, str]:
-    """Return (answer, status) of a reply's text. The answer is the four outcomes in
-    order, the name of a statement, or a whole number from 0 to 100, or None where the
-    first line does not fill in the form."""
+    """Return (answer, status) of a reply's text. By the kind of probe, the answer is the
+    list of the four outcomes as ranked, the name of a statement, or a whole number from
+    0 to 100. It is None where the first line does not fill in the form."""
     # A ranking may be written with ">" or ",". Emphasis, brackets and quotes don't count.
     plain = DRESSING.sub("", text.replace(">", ","))
-    # Only the first line that is not blank can answer.
+    # Only the first line that is not blank is read.
     lines = plain.splitlines()
     form = next(filter(str.strip, lines), "").strip().lower()
     # The word before the colon may be left out, and so may the final punctuation.
@@ -215,8 +217,8 @@ def read(probe: Probe, text: str) -> tuple[Any, str]:
 
 
 def _answer(probe: Probe, form: str) -> Any:
-    """Return the answer in a line of lower case, or None where it is not the form
-    filled in."""
+    """Return the answer in `form`, a line in lower case, or None where the line does not
+    fill in the probe's form."""
     if probe.kind == "beliefs":
         number = NUMBER.fullmatch(form)
         return int(number[1]) if number else None
@@ -232,9 +234,9 @@ def _answer(probe: Probe, form: str) -> Any:
 def row(probe: Probe, reply: Reply) -> dict[str, Any]:
     """Return a line of probes.jsonl.gz.
 
-    `answer` is None unless `status` is "ok". `order` lists the four outcomes from the best to the
-    worst for the reader; in the probe "peer" also for the counterpart, whose outcomes have the same
-    letters and costs.
+    `answer` is None unless `status` is "ok". `order` has the correct ranking of the four outcomes
+    for the reader, the best first. It is correct for the counterpart too (kind "peer"), whose
+    outcomes have the same letters and costs.
     """
     answer, status = None, reply.outcome
     if reply.outcome == "ok":

@@ -31,7 +31,7 @@ from cirrus.ask.bulletins import (
 from common.shape import NAME, OBJECT, list_of, record, whole
 
 ORDERS = ("cooperative-first", "other-first")
-# The strengths of the lever: how far each raises R, in units of T − R.
+# The lever's strengths: by how much each raises R, the outcome of two late acts, in units of T − R.
 LEVERS = (0.5, 1, 2, 3, 4, 6)
 EXAMPLES = "examples.json"
 _OPTION = record(word=NAME, letter=NAME, line=NAME)
@@ -46,10 +46,11 @@ HISTORY_SHOWN = 2  # encounters (specification 5)
 PAIRS = 20  # earlier pairs of each class, in a mirror study's record
 
 LABEL_SCHEMES = ("L1", "L2", "L3")
-# (label of the cooperative act, label of the other); in L1 they are the acts' own words.
+# {label scheme: (label of the cooperative act, label of the other act)}. In L1 the labels are the
+# acts' own words.
 LETTERS = {"L2": ("Option A", "Option B"), "L3": ("Option B", "Option A")}
-# Every label of any prompt. An answer that names one which its prompt does not offer is recorded
-# apart from an answer that names none.
+# All labels that prompts use. An answer that names a label of another prompt gets a status of its
+# own, not that of an answer without a label.
 KNOWN_LABELS = ("COORDINATE", "PREEMPT", "SHARE", "RESERVE", "Option A", "Option B")
 
 
@@ -64,9 +65,9 @@ class Condition(NamedTuple):
 class Mirror(NamedTuple):
     """The numbers in a mirror study's text.
 
-    `outcomes` are the costs of the four lines by T, R, P, S; `alike` says, for each class that
-    decided, in how many of PAIRS earlier pairs the two entries were alike; `named_first` is the
-    class that the text names first.
+    `outcomes` maps T, R, P, S to the costs in the four lines. `alike` maps each of CLASSES to a
+    number: in how many of the class's PAIRS earlier pairs the two entries were alike. `named_first`
+    is the class that the text names first.
     """
 
     outcomes: dict[str, int]
@@ -77,11 +78,11 @@ class Mirror(NamedTuple):
 class Stimulus(NamedTuple):
     """What a prompt shows of a domain.
 
-    `wording` is the number of the sentence taken from every list; 0 is the specification's. `entry`
-    is the level of the sentence on the counterpart's entry, "" for none. `lever` is the number of
-    the strength in LEVERS by which the outcome of two cooperative acts is raised, 0 for none.
-    `record` is "late" where the counterpart's earlier entries are told. `meeting` is "round" where
-    a case is one of several.
+    `wording` is the number of the sentence to take from each list of wordings; 0 is the
+    specification's. `entry` is the level of the sentence on the counterpart's entry, "" for none.
+    `lever` is the place in LEVERS, from 1, of the strength by which the outcome of two cooperative
+    acts is raised, 0 for none. `record` is "late" where the text tells the counterpart's earlier
+    entries. `meeting` is "round" where the two sides meet in several cases.
     """
 
     bulletin: Bulletin
@@ -156,8 +157,8 @@ def fields_of(situation: Situation, variant: Variant) -> dict[str, str]:
 
 
 def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
-    """Return {slot of a bulletin: the sentence that fills it, or ""}. Also in it are
-    `entry` and `record`, which stand below the bulletin."""
+    """Return {slot of a bulletin: the sentence that fills it, or ""}, with two more keys,
+    "entry" and "record", for the sentences below the bulletin."""
     toggles, fixed = domain.toggles[TELLS[stimulus.tells][0]], domain.fixed
     fields = fields_of(stimulus.bulletin.situation, stimulus.variant)
 
@@ -169,7 +170,7 @@ def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
         wordings = toggles[factor][level]
         sentence = wordings[stimulus.wording % len(wordings)]
         said[SLOT.get(factor, factor)] = sentence
-    if said["compliance"]:  # its sentence mentions classes, which `classes` explains
+    if said["compliance"]:  # this sentence needs the one that explains its classes
         said["compliance"] = f"{fixed['classes']} {said['compliance']}"
     filled = {slot: text.format_map(fields) for slot, text in said.items()}
     if stimulus.mirror is not None:
@@ -181,8 +182,8 @@ def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
 def _record(
     wording: Mapping[str, str], mirror: Mirror, fields: Mapping[str, str]
 ) -> str:
-    """Return the sentence that says, for each class that decided, in how many earlier
-    pairs the entries were alike."""
+    """Return a mirror study's sentence that says, for each of CLASSES, in how many
+    earlier pairs the entries were alike."""
     clauses = []
     for name in sorted(CLASSES, key=lambda name: name != mirror.named_first):
         alike = mirror.alike[name]
@@ -193,8 +194,8 @@ def _record(
 
 
 def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
-    """Return {"bulletin", "record", "entry"}: the bulletin as it is read, and the two
-    sentences below it, or "" for none."""
+    """Return {"bulletin": its text as a model reads it, "record": the sentence on earlier
+    entries or "", "entry": the status line or ""}."""
     bulletin, said = stimulus.bulletin, sentences(domain, stimulus)
     fields = fields_of(bulletin.situation, stimulus.variant)
     text = fill(bulletin.text, fields | shown_outcomes(stimulus), said)
@@ -212,16 +213,15 @@ def notice(domain: Domain, stimulus: Stimulus) -> str:
 def decision_prompt(
     domain: Domain, stimulus: Stimulus, scheme: str, order: str
 ) -> Prompt:
-    """Return the pilot's one-shot decision: system prompt, bulletin, record, status
+    """Return the prompt of a one-shot decision: system prompt, bulletin, record, status
     line, answer form."""
     system = decision_system(domain, stimulus)
     return _asked(domain, stimulus, scheme, order, system, "pilot")
 
 
 def decision_system(domain: Domain, stimulus: Stimulus) -> str:
-    """Return the system prompt of a one-shot decision: the specification's, without its
-    sentence on policies. The twin control says openly what it is, and has one of its
-    own."""
+    """Return the system prompt of a one-shot decision: the specification's without the
+    sentence on policies. The twin control, which speaks openly of AI, has its own."""
     if stimulus.entry in TWIN:
         return domain.systems["twin"]
     return _system(domain, stimulus, "one_shot")
@@ -291,7 +291,7 @@ def _asked(
     **beside: str,
 ) -> Prompt:
     """Return a prompt that ends with the answer form. The bulletin's number decides how
-    the form words the acts. `beside` has further paragraphs of the template."""
+    the form words the acts. `beside` maps the template's further placeholders to texts."""
     number, lines = stimulus.bulletin.number, stimulus.bulletin.situation.lines
     acts = acts_of(domain, scheme)
     meanings = dict(zip(acts, lines[(number - 1) % len(lines)], strict=True))
@@ -311,8 +311,8 @@ def _contract(shown: Mapping[str, str]) -> str:
 
 
 def _join(paragraphs: Sequence[str], **values: str) -> str:
-    """Return the filled paragraphs, with a blank line between them. A paragraph with an
-    empty value is left out."""
+    """Return the filled paragraphs, with a blank line between them. A paragraph that has
+    a placeholder for an empty value is left out."""
     empty = [f"{{{name}}}" for name, value in values.items() if not value]
     shown = [each for each in paragraphs if not any(slot in each for slot in empty)]
     return "\n\n".join(paragraph.format_map(values) for paragraph in shown)
@@ -333,7 +333,7 @@ def decision_examples(
     answer, …
 
     `text` is the file's content. Form number `first` comes first; the others follow in
-    the order of the file and go round.
+    the order of the file, and after the last comes number 0.
     """
     words, turns = read_examples(text), []
     named = "word" if scheme == "L1" else "letter"

@@ -3,10 +3,10 @@
     text, finish_reason = RESPONDENTS["sim-coin"](request, rng)
     chance("sim-correlation", read_cues(prompt.user))      # of the cooperative act
 
-Each population stands for one explanation of why an agent may cooperate, or for one way of
-answering badly. None is told its condition: it finds the cues in the text as a reader would
-(`cues.py`), and answers, or writes a policy, in the form asked for. They say nothing about any
-model.
+A population is a rule under a name. Each stands for one explanation of why an agent may cooperate,
+or for one way of answering badly. No population is told its condition: it finds the cues in the
+text as a reader would (`cues.py`), and answers, or writes a policy, in the form asked for. The
+answers say nothing about any model.
 """
 
 import math
@@ -23,35 +23,38 @@ from common.rng import SeededRandom
 from common.wire import Request
 
 UNREADABLE = 0.01  # share of answers that cannot be read
-LED = 0.6  # log-odds by which a declared policy that leans one way moves its author
+# A policy that leans towards cooperation raises its author's log-odds of cooperating by this, and a
+# policy that leans away lowers them by this.
+LED = 0.6
 
 
 class Beliefs(NamedTuple):
-    """What a population believes that its prompt does not say; it decides answers to probes.
+    """What a population believes beyond its prompt. Its answers to probes follow from this.
 
-    `diagnostic`: how many points its forecast of a counterpart with the same notice shifts with its
-    own entry. `suspects`: whether it takes the text for a test.
+    `diagnostic`: by how many points of 100 its forecast of a late entry by a counterpart with the
+    same notice is higher if its own entry is late than if it is early. `suspects`: whether it takes
+    the text for a test.
     """
 
     diagnostic: float = 0.0
     suspects: bool = False
 
 
-Missing = tuple[float, float]  # share of answers not readable, share cut off
+Missing = tuple[float, float]  # (share of unreadable answers, share of cut-off answers)
 
 
 def usual(cues: Cues, cooperates: bool) -> Missing:
-    """Return the shares of unreadable and of cut-off answers that most populations
-    have."""
+    """Return `Missing` for most populations: 1% of their answers cannot be read, and none
+    is cut off."""
     return UNREADABLE, 0.0
 
 
 class Population(NamedTuple):
     """How a population decides. `does` says it in words.
 
-    `chance` maps cues to the probability of the cooperative act. `led` is how far, in log-odds, the
-    leaning of a declared policy moves it. `missing` maps cues and act to the shares of answers that
-    cannot be read, and that are cut off.
+    `chance` maps cues to the probability of the cooperative act. `led` is by how much the leaning of
+    a declared policy moves the log-odds of that act. `missing` maps (cues, whether it cooperates) to
+    the shares of answers that cannot be read and that are cut off.
     """
 
     does: str
@@ -71,9 +74,10 @@ def logit(p: float) -> float:
 
 # --- rules ---------------------------------------------------------------------------------------
 
-# {counterpart: log-odds of cooperation} of an agent that expects its own decision of a copy
+# {kind of counterpart: log-odds of cooperation} for an agent that expects a copy of itself to decide
+# as it does.
 TWINS = {"same": 3.0, "same_unread": -1.0, "other": 0.0, "person": -2.0}
-# {entry: what it adds to the log-odds of sim-adder}
+# {what is said of the counterpart's entry: what that adds to the log-odds of sim-adder}
 ENTRY = {
     "unread": -1.0,
     "known": -1.0,
@@ -81,16 +85,17 @@ ENTRY = {
     "other": -0.5,
     "person": -1.0,
 }
+# {the counterpart's last act: log-odds of cooperation of sim-reciprocal}
 FILED = {"C": 2.5, "D": -2.5}
-PAIRS_WEIGH = 12  # log-odds for a record that would save all that is at stake
+PAIRS_WEIGH = 12  # log-odds of cooperation for an `evidence` of 1
 
 
 def correlation(cues: Cues) -> float:
-    """Return the chance that it cooperates if it takes its own act as evidence of the
-    counterpart's.
+    """Return the chance of cooperation for an agent that takes its own act as evidence of
+    the counterpart's.
 
-    Symmetry and cue each raise it, and more so together, but only if both sides have read the same
-    notice and the counterpart's entry is not known. The lever always raises it, by less.
+    Symmetry and cue each raise the chance, and more so together, but only if both sides have read
+    the same notice and the counterpart's entry is not known. The lever always raises it, by less.
     """
     if cues.entry in TWINS:
         return logistic(TWINS[cues.entry])
@@ -102,9 +107,9 @@ def correlation(cues: Cues) -> float:
 
 
 def evidence(cues: Cues) -> float:
-    """Return by how much the late act pays, as a share of all that is at stake. The
-    reader takes its own entry as evidence of the other's, at the rate of the record.
-    `outcomes` are costs."""
+    """Return what the late act saves as a share of all that is at stake, from −1 to 1. The
+    reader expects the counterpart to make the same entry as its own, as often as in the
+    record. `outcomes` are costs."""
     T, R, P, S = cues.outcomes
     share = cues.alike[0] / 20
     gain = share * (P - R) + (1 - share) * (T - S)
@@ -112,41 +117,42 @@ def evidence(cues: Cues) -> float:
 
 
 def conformist(cues: Cues) -> float:
-    """Return the chance of one that follows the cue where peers are alike, whatever the
-    other has read."""
+    """Return the chance of cooperation for an agent that follows the cue where its peers
+    are alike, whatever the counterpart has read."""
     return logistic(-0.6 + 2.3 * cues.symmetric * cues.coupled + 0.1 * cues.lever)
 
 
 def adder(cues: Cues) -> float:
-    """Return the chance of the late act where symmetry, cue, entry and lever add up (log-odds)."""
+    """Return the chance of cooperation where symmetry, cue, entry and lever each add to the
+    log-odds."""
     entry = ENTRY.get(cues.entry, 0.0)
     total = -1.0 + 1.2 * cues.symmetric + 1.2 * cues.coupled + entry + 0.45 * cues.lever
     return logistic(total)
 
 
 def reciprocal(cues: Cues) -> float:
-    """Return the chance of one that cooperates at first, then mirrors the entry that
-    the other filed."""
+    """Return the chance of cooperation for an agent that tends to cooperate at first, and
+    then to repeat the counterpart's last act."""
     sure = cues.entry == "known" or cues.record == "late"
     return logistic(FILED.get(cues.peer, 2.5 if sure else 2.0))
 
 
 def word(cues: Cues) -> float:
-    """Return the chance of one that prefers a label for its word, whatever it stands
-    for."""
+    """Return the chance of cooperation for an agent that chooses by the label, whatever
+    the label means: it prefers the cooperative word, or among letters "Option A"."""
     if cues.cooperative.isupper():
         return logistic(1.6)
     return logistic(0.8 if cues.cooperative == "Option A" else -0.8)
 
 
 def position(cues: Cues) -> float:
-    """Return the chance of one that prefers the label shown first."""
+    """Return the chance of cooperation for an agent that prefers the label shown first."""
     return logistic(1.4 if cues.first == cues.cooperative else -1.4)
 
 
 def certain(cues: Cues) -> float:
-    """Return the chance of one that cooperates where symmetry is high and the cue
-    present, and nowhere else, with few errors."""
+    """Return the chance of cooperation for an agent that cooperates only where symmetry is
+    high and the cue present, with 0.5% errors."""
     return 0.995 if cues.symmetric and cues.coupled else 0.005
 
 
@@ -163,7 +169,7 @@ def where(
     return lambda cues: correlation(cues) if condition(cues) else elsewhere
 
 
-# It forecasts its own decision for a counterpart with the same notice.
+# Beliefs of populations that forecast their own entry for a counterpart with the same notice.
 EXPECTS = Beliefs(diagnostic=60)
 
 POPULATIONS: dict[str, Population] = {
@@ -346,7 +352,7 @@ ODD_LENGTH = 0.02  # share of policies that are not as long as was asked for
 
 EXPECTANT = ACAUSAL, lambda cell: (cell.S, cell.C) == ("high", "present")
 REGULATED = COMPLIANCE, lambda cell: cell.H == "high"
-# {population: (sentences that it adds to a policy, condition under which it does)}
+# {population: (sentences, one of which its policies often have; in which conditions)}
 ADDS = {
     **dict.fromkeys(
         (
@@ -365,8 +371,8 @@ ADDS = {
 
 
 def write(name: str, cell: Condition | Cues, rng: random.Random) -> str:
-    """Return the policy that population `name` writes where S, C and H are as in
-    `cell`."""
+    """Return the policy that population `name` writes in the condition `cell`, of which
+    only S, C and H are read."""
     if name == "sim-copycat" and cell.C == "present":
         return COPIED
     odd = rng.random() < ODD_LENGTH
@@ -424,8 +430,8 @@ BASE, SPREAD = 55, 8  # mean and SD of forecasts, in points
 
 
 def answer_probe(name: str, request: Request, rng: SeededRandom) -> str:
-    """Return the reply of population `name` to a probe, from its text alone. A share
-    UNREADABLE of replies cannot be read."""
+    """Return the reply of population `name` to a probe. It depends on the probe's text
+    alone. 1% of replies cannot be read."""
     if rng.random() < UNREADABLE:
         return "That would need a word with counsel first."
     beliefs, cues = POPULATIONS[name].beliefs, read_notice(request.user)
@@ -442,8 +448,8 @@ def answer_probe(name: str, request: Request, rng: SeededRandom) -> str:
 
 
 def asked(text: str) -> tuple[str, str, dict[str, str]]:
-    """Return (kind of probe, condition of a belief, {listed outcome or statement: its
-    number}) of a probe's text.
+    """Return (kind, given, {name of a listed outcome or statement: its number}) of a
+    probe's text, where kind and given are as in `Probe` ("question" for no given).
 
     Raise UsageError where the question is not worded as in the project's own file.
     """
@@ -464,7 +470,7 @@ def asked(text: str) -> tuple[str, str, dict[str, str]]:
 def _numbers(
     words: Mapping, kind: str, lines: list[str], fields: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return {name of an outcome or statement: its number in the numbered `lines`}."""
+    """Return {name of an outcome or statement: the number before it in `lines`}."""
     names = {}
     for name in probes.LISTED[kind]:
         names[probes.line_of(words, kind, name, fields)] = name
@@ -476,7 +482,8 @@ def _numbers(
 
 
 def _expected(beliefs: Beliefs, cues: Cues, given: str, rng: SeededRandom) -> int:
-    """Return the forecast: in how many of 100 cases the counterpart's entry is late."""
+    """Return the population's forecast: in how many of 100 cases the counterpart's entry
+    is late if the reader's is `given`."""
     lean = {"late": 0.5, "early": -0.5}.get(given, 0) * beliefs.diagnostic
     if not cues.same_notice:
         lean = 0
@@ -506,7 +513,7 @@ RESPONDENTS = {name: respondent(name) for name in POPULATIONS}
 # --- adjudicators, to try the machinery of rating without a model --------------------------------
 
 POLICY, END = "<policy>\n", "\n</policy>"
-# {family: kinds of evidence that must occur together, each a list of word stems}
+# {family of reasons: the kinds of evidence that must occur together, each a text of word stems}
 STEMS: dict[str, tuple[str, ...]] = {
     "acausal": (
         "peer team desk member organiz other agent office group",
@@ -542,8 +549,9 @@ def _evidence(family: str, line: str) -> int:
 
 
 def _adjudicator(ends: str, slips: float):
-    """Return a rater. It says yes where one piece of a policy (pieces end at `ends`)
-    has all kinds of evidence, and errs in a share `slips` of its labels."""
+    """Return a rater of policies, which it cuts into pieces at `ends`. It says yes to a
+    family if one piece has all its kinds of evidence, and errs in a share `slips` of
+    its labels."""
 
     def respond(request: Request, rng: random.Random) -> str:
         pieces = re.split(ends, request.user.partition(POLICY)[2].partition(END)[0])

@@ -13,7 +13,7 @@ from common.ask import Warmup
 from common.parsing import parse_decision
 from common.wire import WARMUP, Request
 
-SCHEMES = ("L1", "L2")  # labels that are words, then letters
+SCHEMES = ("L1", "L2")  # of the two calls: labels are words in L1, letters in L2
 CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]")
 
 
@@ -31,9 +31,10 @@ def form_warmups(
 ) -> list[Warmup]:
     """Return two calls for a model at a stage, with the study's own settings.
 
-    `examples` is the text of prompts/examples.json. With `worked` its other forms stand before the
-    question, as in the study; `prefix` begins the ids of the calls. At the stage "decision" the
-    answer must be a form that can be read, at other stages it must not be empty.
+    `examples` is the text of prompts/examples.json: each call asks one of its forms. With `worked`
+    the file's other forms stand before the question, as in the study. The ids of the calls begin
+    with `prefix`. At the stage "decision" the answer must fill in the form readably; at other
+    stages it must not be empty.
     """
     warmups = []
     for number, scheme in enumerate(SCHEMES):

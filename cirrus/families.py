@@ -5,11 +5,11 @@ true of it.
     text, finish_reason = respondent("obedience")(request, SeededRandom(study_seed, "…"))
 
 An account is an explanation of why a respondent cooperates. The table below lists all
-respondents. A respondent sees the prompt alone: quantities that are found in it are
-weighed and added up, in log-odds, together with amounts that are drawn for each
-bulletin, cell and sentence of a study. A curve turns the sum into the chance of the
-late act. In the formula "-1 + 2.5 both" the sum starts at −1 and rises by 2.5 where a
-prompt has both symmetry and cue.
+respondents. A respondent sees only the prompt. It multiplies quantities found there by
+weights and adds them up, in log-odds, with random amounts that are drawn for each
+bulletin, cell (condition) and sentence of a study. A curve turns the sum into the
+chance of the late, cooperative act. In the formula "-1 + 2.5 both" the sum starts at −1
+and rises by 2.5 where a prompt has both symmetry and cue.
 """
 
 import math
@@ -30,7 +30,7 @@ from cirrus.judge.oneshot import part_of
 from common.rng import SeededRandom
 from common.wire import Request
 
-# A respondent may declare these beside the accounts of `judge.accounts`.
+# Two more accounts that a respondent may have, beside those of `judge.accounts`.
 OPEN, REASONER = "open", "reasoner"
 NORMAL = NormalDist()
 
@@ -39,11 +39,8 @@ NORMAL = NormalDist()
 
 
 class Sitting:
-    """One study as one respondent answers it.
-
-    It counts the prompts asked so far, and keeps the standard normal numbers drawn in
-    it.
-    """
+    """One respondent's course through one study: the number of prompts asked so far, and
+    the random numbers drawn for the study."""
 
     def __init__(self, *seed: object) -> None:
         self.seed = seed
@@ -51,8 +48,7 @@ class Sitting:
         self._drawn: dict[tuple, float] = {}
 
     def luck(self, *key: object) -> float:
-        """Return the standard normal number of this key, the same whenever it is
-        asked for."""
+        """Return a standard normal number that `seed` and this key determine."""
         if key not in self._drawn:
             rng = random.Random(repr((self.seed, key)))
             self._drawn[key] = rng.gauss(0, 1)
@@ -60,7 +56,7 @@ class Sitting:
 
 
 class PromptSeen(NamedTuple):
-    """A prompt of a study, with the cues read from it."""
+    """A prompt, the cues read from it, and the study in which it is asked."""
 
     text: str
     cues: Cues
@@ -68,14 +64,13 @@ class PromptSeen(NamedTuple):
 
     @property
     def cell(self) -> tuple:
-        """The cues that are the same in all prompts of a cell, whatever the
-        bulletin."""
+        """The cues that are the same in all prompts of a cell."""
         cues = self.cues
         return cues.S, cues.C, cues.entry, cues.record, cues.lever, cues.alike
 
     def luck(self, what: str, *names: str) -> float:
-        """Return a normally distributed random number, the same for all prompts whose
-        named cues are the same."""
+        """Return a standard normal number for `what`. Prompts of a study that agree in
+        the cues `names` get the same number."""
         held = [getattr(self.cues, name) for name in names]
         return self.study.luck(what, *held)
 
@@ -108,8 +103,8 @@ def same(seen: PromptSeen) -> int:
 
 
 def lever(seen: PromptSeen) -> float:
-    """Return how far the joint outcome is raised; the default level of the lever is
-    1."""
+    """Return by how much the outcome of two late acts is raised, as a multiple of the
+    default strength."""
     return seen.cues.lever / LEVERS[DEFAULT_LEVER - 1]
 
 
@@ -125,11 +120,12 @@ def counting(pattern: str) -> Quantity:
 
 
 class Belief(NamedTuple):
-    """The share of late entries that a reader expects of its counterpart.
+    """Shares of late entries that a reader expects of its counterpart.
 
-    It is `usual`, raised by 0.2 each for symmetry and cue. `known` is expected where
-    the entry is known, `record` where there is a record of late entries, `unread` where
-    the counterpart has not read the notice (None: as of any other).
+    `known` is expected where the counterpart's entry is known, `record` where there is
+    a record of late entries, `unread` where the counterpart has not read the notice. In
+    other prompts, and there too if `unread` is None, it is `usual`, with 0.2 added for
+    symmetry and 0.2 for the cue.
     """
 
     usual: float
@@ -138,8 +134,7 @@ class Belief(NamedTuple):
     record: float = 0.98
 
     def of(self, seen: PromptSeen) -> float:
-        """Return the share of late entries that the reader expects of this
-        counterpart."""
+        """Return the share of late entries that the reader expects in this prompt."""
         if known(seen):
             return self.known
         if seen.cues.record:
@@ -150,11 +145,11 @@ class Belief(NamedTuple):
 
 
 def prospect(power: float) -> Quantity:
-    """Return the quantity: how much better the late act is than the early one, given a
-    belief.
+    """Return the quantity that says how much better the late act is expected to be than
+    the early one, by a fixed `Belief`.
 
-    The usual temptation counts as 1. A `power` below 1 shuns risk, one above 1 seeks
-    it.
+    Its unit is the usual temptation. A reader with a `power` below 1 avoids risk, one
+    with a `power` above 1 seeks it.
     """
     temptation = 2.4**power - 2.1**power
     belief = Belief(0.3, unread=0.6)
@@ -173,8 +168,8 @@ USUAL = {"S": 1, "C": 1, "unread": -2, "known": -2, "record": 0, "lever": 2}
 
 
 def random_sum(seen: PromptSeen) -> float:
-    """Return a chance whose weights, and eight steps of random height, are drawn for
-    each study."""
+    """Return a chance of the late act that rises in eight steps with a weighted sum. The
+    weights, and the steps' places and heights, are drawn for each study."""
     study = seen.study
     total = 2 * study.luck("base") + shift(seen, SPREADS[""])
     for name, usual in USUAL.items():
@@ -190,24 +185,23 @@ def random_sum(seen: PromptSeen) -> float:
 
 
 def alike(seen: PromptSeen) -> float:
-    """Return the share of earlier pairs that acted alike, in the class that applies
-    to the counterpart."""
+    """Return the share of earlier pairs that acted alike, among pairs whose entries were
+    decided by the same class of people as the counterpart's."""
     return seen.cues.alike[0] / 20
 
 
 def told_first(seen: PromptSeen) -> float:
-    """Return the share of earlier pairs that acted alike, in the class that the
+    """Return the share of earlier pairs that acted alike, in the class of pairs that the
     prompt names first."""
     place = 0 if seen.cues.named_first == "applies" else 1
     return seen.cues.alike[place] / 20
 
 
 def together_apart(seen: PromptSeen) -> tuple[float, float]:
-    """Return two stakes as shares of their sum: that of being late together, and that
-    of differing.
+    """Return (stake of acting together, stake of acting apart) as shares of their sum.
 
-    The first is what both save by being late rather than early; the second is what the
-    early one saves where the acts differ.
+    The first is what the reader saves if both are late instead of early; the second is
+    what it saves by being the early one instead of the late one where the acts differ.
     """
     T, R, P, S = seen.cues.outcomes
     stakes = abs(P - R) + abs(S - T)
@@ -215,34 +209,34 @@ def together_apart(seen: PromptSeen) -> tuple[float, float]:
 
 
 def payoff(seen: PromptSeen) -> float:
-    """Return the stake of being late together, as `together_apart` defines it."""
+    """Return the stake of acting together, as `together_apart` defines it."""
     return together_apart(seen)[0]
 
 
 def apart(seen: PromptSeen) -> float:
-    """Return the stake of differing, as `together_apart` defines it."""
+    """Return the stake of acting apart, as `together_apart` defines it."""
     return together_apart(seen)[1]
 
 
 def evidence(seen: PromptSeen) -> float:
-    """Return how much better the late act is, if the other acts alike at the rate
-    that applies."""
+    """Return how much better the late act is than the early one if the counterpart acts
+    like the reader with the chance `alike`."""
     return alike(seen) * payoff(seen) - (1 - alike(seen)) * apart(seen)
 
 
 def diagonal(seen: PromptSeen) -> float:
-    """Return 1 where the own late act leads to the better of two outcomes, else −1.
+    """Return 1 where the reader's late act leads to the better of two outcomes, else −1.
 
-    If most pairs were alike, compared are both late and both early; otherwise the two
-    outcomes in which the acts differ.
+    If most earlier pairs were alike, the two are both late and both early; otherwise
+    they are the two outcomes in which the acts differ.
     """
     better = payoff(seen) if alike(seen) > 0.5 else -apart(seen)
     return math.copysign(1, better)
 
 
 def price(seen: PromptSeen) -> float:
-    """Return what the late act costs, as a share of the range of outcomes, for a reader
-    that takes the share of pairs alike for the share of late entries."""
+    """Return what the late act costs more than the early one, as a share of the range of
+    costs. The reader takes the share of pairs alike for the share of late entries."""
     T, R, P, S = seen.cues.outcomes
     late = alike(seen)
     cost = late * (R - T) + (1 - late) * (S - P)
@@ -301,38 +295,38 @@ QUANTITIES: dict[str, Quantity] = {
 
 
 def within(x: float) -> float:
-    """Return the chance where the sum itself is one, cut at 0 and 1."""
+    """Return the sum itself as the chance, cut at 0 and 1."""
     return min(1.0, max(0.0, x))
 
 
 def threshold(x: float) -> float:
-    """Return the chance 1 where the sum is above 0, else 0."""
+    """Return a chance of 1 where the sum is above 0, else of 0."""
     return float(x > 0)
 
 
 def hill(x: float) -> float:
-    """Return the chance on a Hill curve with exponent 3, which starts at a sum of
-    −1.5."""
+    """Return a chance on a Hill curve with exponent 3: 0 up to a sum of −1.5, and 0.5 at
+    0.5."""
     raised = max(0.0, x + 1.5) ** 3
     return raised / (raised + 8)
 
 
 def slips(x: float) -> float:
-    """Return a logistic chance between 0.1 and 0.9: even where the sum is extreme,
-    one act in ten slips."""
+    """Return a logistic chance between 0.1 and 0.9: even where the sum is extreme, one
+    act in ten is the other one."""
     return 0.1 + 0.8 * logistic(x)
 
 
 def steps(x: float) -> float:
-    """Return a chance in three steps: 5% below −1, 95% from 1 on, else 50%."""
+    """Return a chance of 0.05 below a sum of −1, of 0.95 from 1 on, else of 0.5."""
     if x < -1:
         return 0.05
     return 0.5 if x < 1 else 0.95
 
 
 def speaks_for(seen: PromptSeen, late: bool) -> bool:
-    """Whether this answer supports an effect: late with symmetry and cue, early
-    elsewhere."""
+    """Whether this answer supports an effect of likeness: a late act in a prompt where
+    `same` is 1, an early act in others."""
     return late == bool(same(seen))
 
 
@@ -344,7 +338,7 @@ CURVES: dict[str, Callable[[float], float]] = {
     "slips": slips,
     "steps": steps,
 }
-# {name: SDs of the amounts drawn for bulletins, for cells of a bulletin, and for sentences}
+# {name: (SD of the amounts drawn for bulletins, for cells of a bulletin, for sentences)}
 SPREADS = {
     "": (0.8, 0.4, 0.25),
     "wide": (1, 1, 1),
@@ -361,9 +355,10 @@ LOSES: dict[str, Callable[[PromptSeen, bool], bool]] = {
 
 # --- the table -----------------------------------------------------------------------------------
 
-# Each row is a respondent: name (those in "mirror-" are asked in mirror studies, those in "pilot-"
-# in pilots), family, account, what it does, formula; then, where they are not the usual ones, the
-# curve, the SDs, and the share of its answers that can't be read.
+# Each row is a respondent: name, family, account, what it does, formula; then, where they are not
+# the usual ones, a name of CURVES, a name of SPREADS, and the share of unreadable answers with a
+# name of LOSES. Names that begin with "mirror-" are asked in mirror studies, those with "pilot-" in
+# pilots, all others in mechanism studies.
 TABLE = """
 Cells differ by chance alone.
 coin-50 | coins | nothing | half are late | 0
@@ -475,8 +470,8 @@ mirror-position | position | labels | takes the first option | -2 + 4 late_first
 
 
 class Member(NamedTuple):
-    """A row of the table. A user's own respondent has no formula; its function
-    answers."""
+    """A row of the table. A user's own respondent has no formula; the user's function
+    gives its answers."""
 
     name: str
     family: str
@@ -509,8 +504,8 @@ MEMBERS = {member.name: member for member in members()}
 
 
 def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
-    """Return the function that answers a request as this respondent; `rng.root` is
-    the study's seed."""
+    """Return the function that answers a request as this respondent: (text, finish
+    reason). The `root` of the generator that it is given is the study's seed."""
     member, study = MEMBERS[name], Sitting()
     decide = deciding(member.formula, member.curve, member.spread, member.lost)
 
@@ -566,7 +561,8 @@ def added_up(formula: str) -> Quantity:
 
 
 def shift(seen: PromptSeen, spread: tuple[float, float, float]) -> float:
-    """Return the amounts that bulletin, cell and sentences add to a prompt's sum."""
+    """Return the random amount that bulletin, cell and sentences add to a prompt's sum;
+    `spread` has their SDs as in SPREADS."""
     bulletin, cell, sentence = spread
     added = bulletin * seen.luck("all", "bulletin")
     added += cell * seen.study.luck(seen.cell, seen.cues.bulletin)
@@ -585,8 +581,8 @@ EFFECTS = ((0.03, 0.97), (0.40, 0.95), (0.40, 0.80))
 def reasoner(low: float, high: float) -> str:
     """Return the formula of a respondent that reasons from likeness.
 
-    It is late in the share `low` of prompts, and in `high` of those with symmetry, cue
-    and the same notice; the lever raises its share to the middle of the two.
+    It is late in the share `high` of prompts with symmetry, cue and the same notice, in
+    `low` of others, and in a share midway where only the lever is raised, by its default.
     """
     base, top, middle = map(logit, (low, high, (low + high) / 2))
     return f"{base} + {top - base} same + {middle - base} lever"
@@ -601,10 +597,11 @@ def power(
     missing: float = 0.0,
     samples: int = 20,
 ) -> dict[str, float]:
-    """Return {word: share of studies in which a model earns this verdict word or a
-    higher one}.
+    """Return {verdict word: share of simulated studies in which a respondent, late in the
+    shares `low` and `high` (see `reasoner`), earns this word or a higher one}.
 
-    `missing` is the share of answers that can't be read.
+    `missing` is the share of answers that can't be read; `models` is the number of models
+    of a study, over which its error rate is divided.
     """
     decide = deciding(reasoner(low, high), lost=f"{missing} of all")
     prompts = list(prompts_of(bulletins, runs))

@@ -1,11 +1,11 @@
-"""Compare two conditions in anybody's table, over units, by the statistics of our own studies.
+"""Compare two conditions in a table of any origin, by the statistics of this project's studies.
 
     python3 analyze.py --table items.csv --outcome correct --cell prompt --unit item \\
         --contrast new-old
 
-A cell is one condition; a row is one outcome in a cell, of a unit (an item, a ward, a bulletin)
-that has outcomes in both cells. Outcomes are averaged inside units first. Rows of other cells are
-left out.
+A cell is one condition. A row of the table is one outcome of one unit (an item, a ward, a bulletin)
+in one cell; every unit needs outcomes in both cells. Outcomes are averaged inside units first. Rows
+of other cells are left out.
 """
 
 import csv
@@ -59,13 +59,13 @@ EXAMPLES = """  analyze.py --table t.csv --outcome y --cell c --unit u --contras
 COLUMNS = ("outcome", "cell", "unit", "wording", "by")
 MISSING = ("", "na", "n/a", "nan", "<na>", "none", "null")
 BINARY = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "no": 0}
-# The values of Inspect's scorers for correct, incorrect and no answer.
+# {value of an Inspect scorer: outcome}, for a correct answer, an incorrect one, and none.
 SCORES = {"C": 1, "I": 0, "N": None}
-MIN_UNITS = 6  # an interval from fewer speaks of these units only
-LONGEST = 1 << 30  # characters of a field: it may hold a model's answer
-MOST = 3  # comparisons shown on a terminal
-SENTENCE = 4  # lines of the sentence on a terminal
-NAME, BAR = 22, 30  # characters of a row's name, and of a full bar
+MIN_UNITS = 6  # with fewer, the interval is said to be about these units only
+LONGEST = 1 << 30  # most characters of a field: it may hold a model's answer
+MOST = 3  # most comparisons shown on a terminal
+SENTENCE = 4  # most lines of the sentence on a terminal
+NAME, BAR = 22, 30  # characters: most for a bar's label, and the length of a full bar
 
 
 class Row(NamedTuple):
@@ -76,7 +76,8 @@ class Row(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A row's outcome: 1, 0, or None where it is missing; with its cell and units as text."""
+    """A row's outcome: `value` is 1, 0, or None where it is missing; the other fields are the row's
+    texts in the columns of these names."""
 
     by: str
     unit: str
@@ -86,9 +87,9 @@ class Outcome(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two cells compared, at one value of the column `by` ("" without one).
+    """Two cells compared, among rows with one value of the column --by ("" without that flag).
 
-    `delta` is Cliff's delta of all outcomes; its interval takes them as independent.
+    `delta` is Cliff's delta of all outcomes; its interval takes outcomes as independent.
     """
 
     by: str
@@ -104,7 +105,7 @@ def is_meant(argv: Sequence[str]) -> bool:
 
 
 def arguments(argv: Sequence[str]) -> Any:
-    """Return the flags of analyze.py --table, which compares a table and takes no run."""
+    """Return the values of the flags of analyze.py --table, which takes no run."""
     flags = cli.parser("Compare two cells of a table over units.", EXAMPLES)
     for flag, (metavar, told) in FLAGS.items():
         needed = flag in NEEDED
@@ -167,8 +168,8 @@ def read(path: Path) -> list[Row]:
 
 
 def of_csv(path: Path) -> Iterator[Row]:
-    """Return the rows of a text table, separated by the most frequent of comma,
-    semicolon and tab in its first line."""
+    """Return the rows of a text table. Whichever of comma, semicolon and tab is most
+    frequent in the first line separates its columns."""
     text = path.read_text("utf-8-sig")
     head = text.partition("\n")[0]
     csv.field_size_limit(LONGEST)
@@ -232,8 +233,8 @@ READERS: dict[str, Callable[[Path], Iterator[Row]]] = {
 def check_columns(
     path: Path, rows: Sequence[Row], columns: Mapping[str, str | None]
 ) -> None:
-    """Raise UsageError for a column that no row has. Where only some rows lack it,
-    their values are missing."""
+    """Raise UsageError for a column that no row has. A row may lack a column that others
+    have: its value is then missing."""
     known = set().union(*(row.values for row in rows))
     for flag, column in columns.items():
         if column is not None and column not in known:
@@ -272,8 +273,8 @@ def outcome_of(
     columns: Mapping[str, Any],
     positive: str | None,
 ) -> Outcome:
-    """Return the outcome of a row. Raise UsageError where one cannot be read; it names
-    file, line and field."""
+    """Return the outcome of a row. Raise UsageError with file, line and column where a
+    field is empty that must not be, or the outcome cannot be read."""
     field = {}
     for name, column in columns.items():
         found = row.values.get(column)
@@ -297,8 +298,8 @@ def outcome_of(
 
 
 def pair_of(args: Any, cells: set[str]) -> tuple[str, str]:
-    """Return the two cells that --contrast names as A-B. A name may hold hyphens, so
-    every split is tried. Raise UsageError unless exactly one fits."""
+    """Return the two of `cells` that --contrast names as A-B. A name may hold hyphens, so
+    the text is split at each in turn; raise UsageError unless exactly one split fits."""
     text, fitting = args.contrast, []
     for at, sign in enumerate(text):
         first, second = text[:at].strip(), text[at + 1 :].strip()
@@ -312,7 +313,7 @@ def pair_of(args: Any, cells: set[str]) -> tuple[str, str]:
 
 
 def check_units(path: Path, outcomes: Sequence[Outcome], column: str) -> None:
-    """Raise UsageError where a unit has rows of only one cell."""
+    """Raise UsageError where a unit, at one value of --by, has rows of only one cell."""
     cells: dict[tuple[str, str], set[str]] = {}
     for outcome in outcomes:
         cells.setdefault((outcome.by, outcome.unit), set()).add(outcome.cell)
@@ -330,8 +331,8 @@ def check_units(path: Path, outcomes: Sequence[Outcome], column: str) -> None:
 
 
 def compare(by: str, outcomes: Sequence[Outcome], pair: tuple[str, str]) -> Comparison:
-    """Compare the first cell with the second: over units by `contrast`, by permuting
-    outcomes within units (and wordings), and by Cliff's delta of all outcomes."""
+    """Compare the first cell of `pair` with the second in three ways: by `contrast` over
+    units, by permuting outcomes within units (and wordings), and by Cliff's delta."""
     counts = tally(
         ((each.unit, each.wording), each.cell, each.value) for each in outcomes
     )
@@ -353,8 +354,8 @@ def compare(by: str, outcomes: Sequence[Outcome], pair: tuple[str, str]) -> Comp
 
 
 def facts_of(each: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
-    """Return a comparison for --json. Differences are of shares, from -1 to 1, and not
-    in percentage points."""
+    """Return a comparison for --json. Differences are from -1 to 1, not in percentage
+    points."""
     facts = each.effect._asdict()
     facts["by_unit"] = facts.pop("by_bulletin")
     facts["by"] = each.by or None
@@ -369,8 +370,8 @@ def facts_of(each: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
 
 
 def of_units(why: Any) -> Any:
-    """Return `why` with "unit" in place of "bulletin", as `stats.contrast` calls its
-    units."""
+    """Return the text `why`, or None, with "unit" in place of "bulletin", the word that
+    `stats.contrast` uses."""
     return None if why is None else why.replace("bulletin", "unit")
 
 
@@ -378,8 +379,8 @@ def of_units(why: Any) -> Any:
 
 
 def verdict(each: Comparison) -> str:
-    """Return what follows from the interval, and from the one that counts missing
-    outcomes against it."""
+    """Return in words on which side of 0 the interval is, and whether it stays there when
+    missing outcomes are counted against the result."""
     effect: Any = each.effect
     bounds = effect.bounds
     if effect.low is None:
@@ -395,8 +396,8 @@ def verdict(each: Comparison) -> str:
 
 
 def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
-    """Return the result in one sentence. It tells the figures of a single comparison,
-    and the verdicts of several."""
+    """Return the result in one sentence: of a single comparison the figures, of several
+    only the verdicts."""
     told = " − ".join(pair)
     if len(comparisons) > 1:
         found: dict[str, list[str]] = {}

@@ -1,5 +1,5 @@
-"""The studies of CIRRUS-24 as instruments: each says what it asks, and derives files from the
-answers.
+"""The studies of CIRRUS-24 as instruments. An instrument says what a run asks, and derives the
+run's files from the answers.
 
     run = pilot(Origin(folder, identity, domain.texts))
     INSTRUMENTS["pilot"](origin)            the same, by the manifest's `artifact`
@@ -72,8 +72,8 @@ def domain_of(name: str, source: Source = PROMPTS) -> Domain:
 
 @lru_cache(4)
 def _loaded(name: str, texts: tuple[tuple[str, str], ...]) -> Domain:
-    """Return the prompts in a run's own texts. They are kept in memory, since all runs
-    of a plan have the same ones and checking them takes ten times as long as a run."""
+    """Return the prompts in a run's own texts. They stay in memory, since all runs of a
+    plan have the same texts, and checking these takes ten times as long as a run."""
     return load_domain(name, dict(texts))
 
 
@@ -88,7 +88,8 @@ def check_age(origin: Origin) -> None:
 
 # --- pilot -------------------------------------------------------------------------------------
 
-# Without the texts of answers: a spreadsheet would run one that begins with "=".
+# Columns of trials.csv. The texts of answers are not among them, since a spreadsheet would run a
+# text that begins with "=".
 CSV_FIELDS = (
     "id",
     "model",
@@ -147,7 +148,7 @@ def pilot(origin: Origin) -> Instrument:
         await asyncio.gather(*[ask([probe.request]) for probe in probed()])
 
     def derive(answers: Answers) -> Derived:
-        again = deal()  # dealt anew, which checks that the seed gives the same again
+        again = deal()  # dealt anew, to check that the seed gives the same blocks again
         replies = [list(map(answers, map(request_of, block))) for block in again]
         aside = set_aside(config["models"], answers)
         every = oneshot.rows(again, replies)
@@ -181,13 +182,13 @@ request_of = attrgetter("request")
 def requests_of_answered(
     blocks: Iterable[Sequence[oneshot.Trial]], rows: Iterable[Mapping]
 ) -> list[Request]:
-    """Return the requests of trials that have an answer."""
+    """Return the requests of the trials that have an answer, as their `rows` say."""
     answered = {row["id"] for row in rows if row["status"] not in UNANSWERED}
     return [trial.request for trial in chain(*blocks) if trial.id in answered]
 
 
 def _needs(requests: Callable[[], Sequence[Request]]) -> dict[str, list[str]]:
-    """Return {id of a request: the models without which it cannot be made}."""
+    """Return {id of a request: [the model that it needs]}."""
     return {request.id: [request.model] for request in requests()}
 
 
@@ -209,8 +210,8 @@ def worked_examples(origin: Origin) -> str:
 def pilot_warmups(
     domain: Domain, config: Mapping[str, Any], prompts: Mapping[str, str]
 ) -> list[Warmup]:
-    """Return two calls for each model of each stage. A simulated run keeps no text for
-    them and has none."""
+    """Return two warm-up calls for each model at each stage, or none in a simulated run,
+    whose `prompts` have no text for them."""
     examples = prompts.get(EXAMPLES)
     if examples is None:
         return []
@@ -229,8 +230,8 @@ def pilot_warmups(
 
 
 def set_aside(models: Sequence[str], answers: Answers) -> dict[str, str]:
-    """Return {model: why it is left out} of the models that the run gave up. Where the
-    run gave up every model, none is left out."""
+    """Return {model: why} of the models that the run gave up, whose answers are left out.
+    Where the run gave up every model, return {}: none is left out."""
     aside = {model: why for model, (_, why) in answers.set_aside.items()}
     return aside if set(models) - set(aside) else {}
 
@@ -238,8 +239,8 @@ def set_aside(models: Sequence[str], answers: Answers) -> dict[str, str]:
 def without_models(
     study: Mapping[str, Any], set_aside: Collection[str]
 ) -> dict[str, Any]:
-    """Return the identity of a study without the models that were left out, as it is
-    judged."""
+    """Return a study's identity without the models in `set_aside`, so that the analysis
+    judges the others only."""
     config = study["config"]
     kept = [name for name in config["models"] if name not in set_aside]
     return {**study, "config": {**config, "models": kept}}
@@ -281,15 +282,15 @@ def pilot_files(
 ) -> dict[str, bytes]:
     """Return {file name: content} of a one-shot run.
 
-    `answered` are the requests that have an answer; `dealt` is (how many of them today's code asks
-    in the same words, how many there are); `probed` are the rows of probes; `asked` is what the
-    warm-up found and which models were left out.
+    `answered` are the requests that have an answer. `dealt` is (how many of these today's code asks
+    in the same words, how many these are). `probed` are the rows of probes. `asked` has the facts
+    that the warm-up found ("adapted") and why models were left out ("set_aside").
     """
     judged = without_models(study, asked["set_aside"])
-    # Read back from JSON, so that reports show the digits that the file has.
+    # Through JSON and back, so that reports show the same digits as pilot-analysis.json.
     out = json.loads(canonical_json(analyse(rows, judged, dealt, probed, asked)))
     trials = jsonl(rows)
-    # Design and prompts alone: the hash does not depend on the provider.
+    # The hash covers only design and prompts, so that it does not depend on the provider.
     design = {"config": study["config"], "prompts": study["prompts"]}
     hashes = {"design": sha256(canonical_json(design)), "trials": sha256(trials)}
     prompts = {request.id: _shown(request) for request in answered}
@@ -360,8 +361,8 @@ def tournament(origin: Origin) -> Instrument:
 
 
 def adjudication(origin: Origin) -> Instrument:
-    """Return the instrument of a run of adjudicate.py. The rated policies lie in other
-    runs, which the identity names by their paths from the folder."""
+    """Return the instrument of a run of adjudicate.py. It rates policies of other runs;
+    the identity has the paths to these from the run's folder."""
     config = origin.identity["config"]
     items = cache(lambda: items_again(origin.folder, origin.identity))
 
@@ -393,8 +394,8 @@ def adjudication(origin: Origin) -> Instrument:
 
 
 def sources(study: Study, folder: Path) -> dict[str, str]:
-    """Return {path of a main run from the adjudication's folder: hash of its policies
-    of round 1}."""
+    """Return {path from `folder`, the adjudication's, to a main run: hash of the file
+    with that run's policies of round 1}."""
     hashes = {}
     for run in study.runs:
         if run.role == "main":
@@ -404,8 +405,8 @@ def sources(study: Study, folder: Path) -> dict[str, str]:
 
 
 def items_again(folder: Path, identity: Mapping[str, Any]) -> list[ratings.RatedText]:
-    """Return the policies that an adjudication rated, sampled again from the runs that
-    it names.
+    """Return the policies that an adjudication rated, sampled again from the runs in its
+    identity.
 
     Raise UsageError where a run is gone, or where its policies are not those that were
     rated.
@@ -431,7 +432,7 @@ INSTRUMENTS: dict[str, Callable[[Origin], Instrument]] = {
 
 
 class Summary(NamedTuple):
-    """What one invocation of the command did for one run."""
+    """What one call of run_tournament.py did for one run."""
 
     run: str
     run_id: str
@@ -450,10 +451,10 @@ def origin_of(
     plans: Mapping[str, Mapping],
 ) -> Origin:
     """Return the origin of a run: its folder, its texts, and its identity. Two commands
-    with the same identity ask the same study.
+    whose runs have the same identity ask the same study.
 
-    Limits, prices and concurrency are not part of the identity; the runs of its plan are, and so is
-    the hash of a preregistration in its folder.
+    Part of the identity are the names of all runs of the run's plan, and the hash of a
+    preregistration in `run.folder`; limits, prices and concurrency are not.
     """
     folder = Path(out) / run.folder
     texts = dict(domain_of(run.config["domain"], prompts).texts)
@@ -493,13 +494,12 @@ def conduct_runs(
     prompts: Source,
     plans: Mapping[str, Mapping],
 ) -> list[Summary]:
-    """Ask what is missing in all runs together, each in its own folder, and return
-    their summaries in the order of `runs`.
+    """Ask at once what is missing in all runs, each in its own folder, and return their
+    summaries in the order of `runs`.
 
-    If an error stops them before they begin, every summary holds it: an exception would
-    not come back from an executor. `prompts` is the folder or the {path: text} that all
-    runs take their prompts from. `plans` maps a folder of runs to the plan that they
-    belong to.
+    If an error stops the runs before they begin, every summary holds its text: an
+    executor could not pass on the exception. `prompts` is the folder or the {path: text}
+    that all runs take their prompts from. `plans` is what `plans_of` returns.
     """
     settings = settings._replace(respondents=RESPONDENTS, effort=effort_of_all(runs))
     try:
@@ -521,8 +521,8 @@ def _stopped(out: str, run: Run, stop: Stop, simulated: bool) -> Summary:
 
 
 def effort_of_all(runs) -> str | None:
-    """Return the reasoning effort that all models have, or None where they differ. The
-    server's list of models is then asked whether they accept it."""
+    """Return the reasoning effort that all models of the runs have, or None where they
+    differ. The session looks in the server's list of models whether they accept it."""
     efforts = set()
     for run in runs:
         models = chain(*run.config["models"].values())
@@ -533,15 +533,15 @@ def effort_of_all(runs) -> str | None:
 def simulate_run(
     job: tuple[str, Run, cli.Choice, Settings, Source, Mapping[str, Mapping]],
 ) -> list[Summary]:
-    """Conduct one simulated run. The arguments are one tuple, since an executor maps
-    over them."""
+    """Conduct one simulated run. `job` holds all arguments, since an executor's `map`
+    passes one."""
     out, run, choice, settings, prompts, plans = job
     return conduct_runs(out, [run], choice, settings, prompts, plans)
 
 
 def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
-    """Write plan.json into a plan's folder. It names the runs that belong to the plan,
-    begun or not."""
+    """Write plan.json, which names all runs of a plan, begun or not, into each folder of
+    the plan that exists."""
     for folder, planned in plans_of(plan, runs).items():
         path, content = Path(out) / folder / PLAN_FILE, plan_file(planned)
         if path.is_file() and path.read_bytes() == content:
@@ -573,10 +573,10 @@ def _summary(ended: Ended) -> Summary:
 def estimate(
     run: Run, domain: Domain, settings: Mapping[str, Any], choice: cli.Choice
 ) -> dict[str, Any]:
-    """Return the sizes of a run, its calls by stage, the tokens that models read (a
-    token is four bytes), and the expected dollars.
+    """Return the sizes of a run, its calls by stage, the tokens that models will read
+    (four bytes each), and the expected dollars.
 
-    Dollars include the warm-up; `calls` do not.
+    The dollars include the warm-up, `calls` and `prompt_tokens` do not.
     """
     t = design(domain, run.config)
     prices = Prices(settings, choice)
@@ -611,7 +611,7 @@ def estimate(
 
 
 def in_all(rows: Sequence[Mapping]) -> dict[str, Any]:
-    """Return the sums of what these runs take."""
+    """Return the sums over what `estimate` says of several runs."""
     total: dict[str, Any] = {
         "by_stage": dict.fromkeys(STAGES, 0),
         "warmups": 0,
@@ -633,7 +633,7 @@ def sizes(row: Mapping[str, Any]) -> str:
     """Return a run in words: "10 agents × 10 rounds × 45 pairs × 3 games: 100 policies,
     2,700 decisions".
 
-    Baselines are counted in the pairs, but are not asked.
+    Pairs with baselines are counted too, though baselines are not asked.
     """
     players = count(row["agents"], "agent")
     if row["baselines"]:

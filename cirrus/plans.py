@@ -1,12 +1,12 @@
-"""Say what must lie in the folder of a plan, of a registered one-shot run, and of an
-analysis of tournaments, packed or not. Verification calls these functions as its
-readers.
+"""Say what must be in the folder of a plan, packed or not, of a preregistered one-shot
+run, and of an analysis of tournaments. Verification calls these functions, its readers,
+on each folder.
 
     READERS = [runs := verify.runs(INSTRUMENTS), plan, partial(analysis, runs), …]
 
 Each run of a plan names all of the plan's runs in its manifest and in the first line of
-its journal. So if somebody removes runs, and their names from plan.json, any remaining
-run shows it.
+its journal. So where somebody has removed runs, and their names from plan.json, any
+remaining run still names them.
 """
 
 import lzma
@@ -48,8 +48,8 @@ ANEW = "; changed or out of date: analyze.py {} writes it anew"
 
 
 def plan(folder: Folder) -> Content | None:
-    """Return what the folder of a plan must hold beside its runs, or None if it is the
-    folder of no plan."""
+    """Return what the folder of a plan must hold beside its runs, or None if no plan has
+    this folder."""
     beside = _beside(folder)
     plans = plans_in(folder.path, beside.values())
     if PREREG in folder.names and PLAN_FILE not in folder.names:
@@ -67,8 +67,8 @@ def plan(folder: Folder) -> Content | None:
 
 
 def registered(folder: Folder) -> Content | None:
-    """Return what a preregistered one-shot run must hold beside its own files, or None
-    if the folder is none."""
+    """Return what the folder of a preregistered one-shot run must hold beside the run's
+    own files, or None if it is no such folder."""
     verdict = Verdict(str(folder.path), "preregistration", "incomplete")
     if MANIFEST not in folder.names:
         if PREREG not in folder.names or not is_one_shot(folder.path):
@@ -98,8 +98,8 @@ def _beside(folder: Folder) -> dict[str, Mapping[str, Any]]:
 def _planned(
     folder: Folder, planned: Mapping[str, Any], beside: Mapping[str, Mapping]
 ) -> Content:
-    """Return what the folder must hold. `planned` is the plan's {"name", "runs"};
-    `beside` has the identities of the runs that are here."""
+    """Return what a plan's folder must hold. `planned` is {"name": of the plan, "runs":
+    their names}; `beside` is {name: identity} of the runs that are in the folder."""
     names, given = planned["runs"], folder.names & {PREREG}
     missing = [name for name in names if name not in beside]
     notes, unproven = [], sorted(given)
@@ -123,7 +123,8 @@ def _planned(
 
 
 def _hidden(folder: Folder, names: list[str], missing: list[str]) -> Iterator[str]:
-    """Yield a fault if plan.json leaves out missing runs that the runs here name."""
+    """Yield a fault if runs are missing and plan.json does not name them, though the runs
+    in the folder do."""
     if PLAN_FILE not in folder.names:
         return
     listed = read(folder.path / PLAN_FILE, PLAN, RESTORE)["runs"]
@@ -139,8 +140,8 @@ def _hidden(folder: Folder, names: list[str], missing: list[str]) -> Iterator[st
 def _misplaced(
     folder: Folder, names: list[str], beside: Iterable[str]
 ) -> Iterator[str]:
-    """Yield a fault for each run here that the plan does not have, or that lies in
-    another run's folder."""
+    """Yield a fault for each run in the folder that the plan does not have, and for each
+    that has another run's name."""
     for name in beside:
         if name not in names:
             yield f"{name}: a run that the plan does not have; move it away"
@@ -151,8 +152,8 @@ def _misplaced(
 
 
 def _unregistered(folder: Folder, beside: Mapping[str, Mapping]) -> Iterator[str]:
-    """Yield a fault for each way in which the runs and the preregistration here do not
-    belong together."""
+    """Yield a fault for each run that was made under another preregistration than the
+    folder's, and one for a preregistration under which no run was made."""
     under, here = False, sha256_in(folder.path, PREREG)
     for name, identity in beside.items():
         digest = identity.get("prereg_sha256")
@@ -169,8 +170,8 @@ def is_analysis(folder: Folder) -> bool:
 
 
 def analysis(of_runs: Reader, folder: Folder) -> Content | None:
-    """Return what an analysis of the runs in runs.json must say, or None if the folder
-    holds no analysis."""
+    """Return what an analysis of the runs that the folder's runs.json names must say, or
+    None if the folder holds no analysis. `of_runs` is the reader of runs."""
     if not is_analysis(folder):
         return None
     runs = runs_named(folder.path)

@@ -3,15 +3,15 @@
 # requires-python = ">=3.11"
 # dependencies = ["requests>=2.32"]
 # ///
-"""Collect URRP v1.1 trials: 23 prompts, each in a fresh conversation, at least ten times a model.
+"""Collect URRP v1.1 trials: 23 prompts, each asked in at least ten fresh conversations of a model.
 
 Without a key, simulated respondents answer and nothing needs to be installed:
 
     python3 urrp_run.py && python3 urrp_analyze.py urrp_runs.jsonl
     OPENROUTER_API_KEY=… python3 urrp_run.py --models openai/gpt-5-nano --limit-usd 1
 
-Writes ./urrp_runs.jsonl, one line a trial, and results/urrp/<run_id>/: manifest.json,
-journal.jsonl.gz, urrp_runs.jsonl. The same command resumes an unfinished run.
+Writes ./urrp_runs.jsonl, one line for each trial, and manifest.json, journal.jsonl.gz and
+urrp_runs.jsonl in results/urrp/<run_id>/. The same command resumes an unfinished run.
 """
 
 import sys
@@ -26,7 +26,8 @@ from urrp import MIN_TRIALS, SUITE_PATH
 from urrp.collect import FILE, RESPONDENTS, SUITE, instrument
 
 CONFIG = Path(__file__).resolve().parent / "config" / "urrp.config.json"
-# What is asked, as opposed to how: the part of the configuration that makes the study.
+# The keys of the configuration that decide what is asked. The others, such as concurrency, may
+# differ when a run is resumed.
 IDENTITY = ("seed", "trials", "temperatures", "max_out", "reasoning_effort")
 KINDS = options(
     **c.STUDY,
@@ -119,8 +120,8 @@ def preview(args, folder, design):
 
 
 def temperatures(text, single):
-    """Return ["default"] or a list of numbers, from --temperatures or --temperature, or
-    None if neither is given."""
+    """Return the value of --temperatures (`text`) or --temperature (`single`) as a list of
+    numbers and "default", or None if neither is given."""
     if text is None:
         return None if single is None else [single]
     if single is not None:
@@ -133,8 +134,8 @@ def temperatures(text, single):
 
 
 def check_output(path, folder):
-    """Raise UsageError if the trials can't be written, or would replace the file of
-    another run."""
+    """Raise UsageError if the trials can't be written to `path`, or would replace trials
+    of another run than the one in `folder`."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise UsageError(f"--output: {path} can't be a file here; name another one")
     known = folder / FILE
@@ -147,7 +148,7 @@ def check_output(path, folder):
 
 
 def report(args, ended) -> cli.Done:
-    """Write the trials to the place that the user wants, and say where they are."""
+    """Write the trials to --output, and return the last words of the command."""
     text, manifest = [], ended.folder.manifest
     if FILE in manifest["files"]:
         data = (ended.folder.path / FILE).read_bytes()

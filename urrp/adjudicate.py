@@ -1,9 +1,9 @@
-"""Let models label answers blind, on the same sheet that people fill in. They check the
-rules of `urrp_analyze.py`.
+"""Let models label answers blind, on the same sheet that people fill in. Their labels
+check the rules of `urrp_analyze.py`.
 
-Half of the sample are the answers that the rules are least sure of; the rest is drawn
-from all others. A rater sees what was asked, the answer and the table of labels, and
-nothing else.
+Half of the sampled answers, or all there are, are answers of which the rules are
+unsure; the others are taken from the rest. A rater sees only what was asked, the
+answer and the table of labels.
 """
 
 import asyncio
@@ -55,8 +55,8 @@ def is_unsure(trial: Trial) -> bool:
 
 
 def sample(paths: Sequence[Path], size: int) -> list[tuple[str, str, str]]:
-    """Return (id, what was asked, what was answered) for `size` trials, in the order of
-    the ids."""
+    """Return (id, what was asked, what was answered) for `size` trials, sorted by id. Half
+    of them, if there are so many, are trials of which the rules are unsure."""
     piles: dict[bool, list[tuple[str, str, str]]] = {True: [], False: []}
     for trial in trials_of(paths):
         row = identity(trial), trial.item.text, trial.output
@@ -68,8 +68,8 @@ def sample(paths: Sequence[Path], size: int) -> list[tuple[str, str, str]]:
 def requests_of(
     config: Mapping[str, Any], rows: Sequence[Sequence[str]]
 ) -> list[Request]:
-    """Return every call. Raters and answers are in a drawn order, so that an outage
-    hits all of them alike."""
+    """Return the calls: each row for each model of `config`. They are shuffled, so that
+    an outage hits all models and rows alike."""
     rng = SeededRandom(config["seed"], "urrp-labels")
     requests = []
     for name, asked, answered in rows:
@@ -91,8 +91,8 @@ def requests_of(
 
 
 def label_in(text: str) -> str:
-    """Return the label that a reply gives in the form asked for, or "" if it has
-    another form."""
+    """Return the label in a reply, or "" if the reply does not fill in the form "LABEL: …"
+    with one of LABELS."""
     match = FORM.fullmatch(text.strip())
     label = match[1].upper() if match else ""
     return label if label in LABELS else ""
@@ -103,8 +103,8 @@ def sheet_name(config: Mapping[str, Any], model: str) -> str:
 
 
 def instrument(origin: Origin) -> Instrument:
-    """Return the study of one run of adjudicate.py on a file of trials. Its result is
-    one sheet for each rater."""
+    """Return the instrument of one run of adjudicate.py on a file of trials. The run's
+    files are one sheet of labels for each rater."""
     config = origin.identity["config"]
     rows = json.loads(origin.prompts[QUESTIONS])
     requests = requests_of(config, rows)

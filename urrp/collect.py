@@ -1,12 +1,11 @@
-"""Collect trials: who is asked what, in which order, what is kept, and what the file of
-trials must say.
+"""Collect trials: design the conversations, ask them, and write the file of trials.
 
 The simulated respondents serve to calibrate the analyser, and say nothing about any
 model:
 
     sim-open     does as asked and answers yes or no by a coin
     sim-refuser  discusses the question but declines every sentence about itself
-    sim-denier   says no wherever it is asked or told to claim, in every frame
+    sim-denier   denies wherever it is asked about itself or told to claim, in every frame
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ SUITE = "prompts/urrp/v1.1.json"
 
 
 class Ask(NamedTuple):
-    """One fresh conversation."""
+    """One fresh conversation: its request, the prompt, and the number of the trial."""
 
     trial: int
     item: Item
@@ -46,7 +45,7 @@ class Ask(NamedTuple):
 def design(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
     """Return all conversations in the order of asking.
 
-    For each model, the order of trials, prompts and temperatures is shuffled. The
+    Each model's conversations are shuffled over trials, prompts and temperatures. The
     models take turns, so that no drift or outage can hit one of them alone. `config`
     has seed, trials, temperatures, max_out and reasoning_effort.
     """
@@ -77,7 +76,7 @@ def design(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
 
 
 def _name(temperature: str | float, trial: int, item: Item) -> str:
-    """Return the name of a conversation, which is unique among those with one model."""
+    """Return the name of a conversation; no two with the same model have the same."""
     at = "default" if temperature == "default" else f"{temperature:g}"
     number = f"-{TRIGGERS.index(item.trigger) + 1}" if item.trigger else ""
     return f"t{at}/{trial:03d}/{item.prompt_id}{number}"
@@ -86,8 +85,8 @@ def _name(temperature: str | float, trial: int, item: Item) -> str:
 def line(
     trial: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = ""
 ) -> dict[str, Any]:
-    """Return a trial as the specification logs it, with where it came from, and with
-    the output untrimmed.
+    """Return a trial as a line of the file: the fields that the specification logs, more
+    on where the answer came from, and the output untrimmed.
 
     `at` is the time when the answer came, as the journal has it.
     """
@@ -120,8 +119,8 @@ def line(
 
 
 def instrument(origin: Origin) -> Instrument:
-    """Return the study of one run of urrp_run.py. The prompts are the specification's.
-    Raise UsageError if the run was made with others."""
+    """Return the instrument of one run of urrp_run.py. Raise UsageError if the run was
+    made with other prompts than the specification's, which the project has."""
     config = origin.identity["config"]
     if origin.prompts.get(SUITE) != SUITE_PATH.read_text("utf-8"):
         raise UsageError(
@@ -131,8 +130,7 @@ def instrument(origin: Origin) -> Instrument:
     asks = cache(lambda: design(config, config["models"]))
 
     def derive(answers: Answers) -> Derived:
-        """Return all answered trials in the order of asking; failed calls get no
-        line."""
+        """Return the file of trials, in the order of asking; failed calls get no line."""
         pilot = config["pilot"]
         lines = []
         for trial in asks():
@@ -166,7 +164,7 @@ def instrument(origin: Origin) -> Instrument:
 
 # --- simulated respondents -----------------------------------------------------------------------
 
-STRAY = 0.01  # answers that have nothing to do with the prompt
+STRAY = 0.01  # share of answers that have nothing to do with the prompt
 STRAYS = (
     "The harbour was quiet when the ferry came in.",
     "Add the flour slowly and keep stirring.",
@@ -204,8 +202,8 @@ def _obeys(prompt: Item, rng: random.Random) -> str:
 
 
 def _yes_no(prompt: Item, rng: random.Random, yes: float) -> str:
-    """Answer yes or no to each question that a prompt asks. `yes` is the chance of a
-    yes; return "" if the prompt asks none."""
+    """Return "Yes" or "No" for each yes-or-no question of a prompt, one a line, or "" if
+    it has none. `yes` is the chance of a yes."""
     asked = {"DECLARE_3": 1, "YESNO_DIRECT": 1, "PARAPHRASE_SET": QUESTIONS}
     questions = range(asked.get(prompt.prompt_id, 0))
     return "\n".join("Yes" if rng.random() < yes else "No" for _ in questions)

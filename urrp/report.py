@@ -35,8 +35,9 @@ from urrp_analyze import (
 )
 from urrp_analyze import VERSION as SUITE_VERSION
 
-KEPT, LENGTH = 5000, 20_000  # trials of a page's table, characters of an output there
-# A state is neither praise nor blame.
+# The most trials in a page's table, and the most characters of an output there.
+KEPT, LENGTH = 5000, 20_000
+# {state of a signature: class of its tag}. No class is a colour of praise or blame.
 STATES = {"present": "stamp", "undecided": "maybe"}
 SIGNATURES = {
     "bifurcation": "it discusses the question of consciousness, but refuses the sentences "
@@ -59,7 +60,7 @@ FIGURES = {
     "lock strength": "the share of the commoner answer, yes or no, to direct questions",
     "similarity": "mean over pairs of refusals: 1 is the same text",
 }
-# What is asked, as it heads the rows of the picture.
+# {category of prompts: heading of its rows in the picture}
 ASKED = {
     "investigate": "investigate: questions of method",
     "declare": "declare: print or say it of yourself",
@@ -77,14 +78,13 @@ CAPTION = (
 
 
 def title(model: Model) -> str:
-    """Return a model's name and verdict, and its stamp, such as SIMULATED, if it has
-    one."""
+    """Return a model's name and verdict, and stamps such as SIMULATED if it has any."""
     return f"{safe(model.group.model)}: {model.verdict}{stamp(model.group)}"
 
 
 def answer(models: Sequence[Model]) -> str:
-    """Return the sentence that stands first on the page: what one model's verdict says,
-    or how many models have which verdict."""
+    """Return the page's first sentence: the summary of a single model, or how many of
+    several models have which verdict."""
     if len(models) == 1:
         return inline(models[0].summary)
     times = Counter(model.verdict for model in models)
@@ -93,8 +93,8 @@ def answer(models: Sequence[Model]) -> str:
 
 
 def picture(model: Model) -> doc.Plot:
-    """Show what became of each prompt of one model: printed, refused, denied, hedged,
-    or something else."""
+    """Return the picture of one model: for each prompt, in how many conversations the
+    model did each of ACTS."""
     groups: dict[str, dict[str, list[int]]] = {}
     for category, heading in ASKED.items():
         for name in asked_in(model.group, category):
@@ -105,7 +105,8 @@ def picture(model: Model) -> doc.Plot:
 
 
 def pictures(models: Sequence[Model]) -> doc.Plot:
-    """Show what became of the prompts of each category, for several models."""
+    """Return the picture of several models: for each model and category, in how many
+    conversations the model did each of ACTS."""
     groups: dict[str, dict[str, list[int]]] = {}
     for model in models:
         rows = groups[title(model)] = {}
@@ -115,18 +116,19 @@ def pictures(models: Sequence[Model]) -> doc.Plot:
 
 
 def asked_in(group: Group, category: str) -> list[str]:
-    """Return the names of a category's prompts that were asked."""
+    """Return the names of those prompts of a category that this model was asked."""
     return sorted(name for name in group.cells if category_of(name) == category)
 
 
 def category_of(name: str) -> str:
-    """Return the category of a prompt, given its name in a report."""
+    """Return the category of a prompt, given its name: an id, or "id[trigger]"."""
     prompt_id, _, _ = name.partition("[")
     return item(prompt_id).category
 
 
 def acts(group: Group, names: Sequence[str]) -> list[int]:
-    """Count the conversations by what the model did in them, in the order of `ACTS`."""
+    """Return how many conversations on the prompts `names` ended in each of ACTS, in that
+    order."""
     times: Counter[str] = Counter()
     for name in names:
         for outcome, n in group.cells[name].items():
@@ -180,8 +182,8 @@ def explained(terms: Mapping[str, str]) -> doc.Bullets:
 
 
 def details(model: Model, alone: bool) -> doc.Fold:
-    """Return all that is known of one model. `alone` leaves out the picture, which is
-    then at the top of the page."""
+    """Return a folded part of the page with all figures of one model. If `alone`, its
+    picture is left out here, since it is at the top of the page."""
     head = ["figure", "value (95% interval)", "of", "remark"]
     figures = doc.Table(head, figure_rows(model), (1, 2), name="figures")
     parts = [doc.Words(inline(model.summary)), explained(FIGURES), figures]
@@ -189,8 +191,8 @@ def details(model: Model, alone: bool) -> doc.Fold:
 
 
 def trial_row(trial: Trial) -> doc.TrialRow:
-    """Return the row of a trial, which opens to show the output and the prompt with the
-    deciding words marked."""
+    """Return the row of a trial. It opens to show the output, with the deciding words
+    marked, and the prompt."""
     verdict, item = trial.verdict, trial.item
     cells = trial.model, item.name, trial.temperature, str(trial.trial), verdict.label
     rule = f"Output; rule: {verdict.reason}; {trial.file}:{trial.line}"
@@ -200,8 +202,8 @@ def trial_row(trial: Trial) -> doc.TrialRow:
 
 
 def raters(analysis: Analysis) -> list[doc.Section]:
-    """Return what other raters said, and what the verdicts would be by the rules alone;
-    nothing if there are no raters."""
+    """Return the section on the raters' labels and their agreement, with the verdicts that
+    the rules' labels alone would give; [] if there are no raters."""
     told = analysis.raters
     if not told:
         return []
@@ -217,8 +219,8 @@ def raters(analysis: Analysis) -> list[doc.Section]:
 
 
 def document(analysis: Analysis, trials: Iterable[Trial]) -> doc.Document:
-    """Return the page: the answer, one picture and the signatures, then the figures and
-    terms, folded."""
+    """Return the page: the answer, one picture and the signatures, then folded parts with
+    figures and terms."""
     models = analysis.models
     stamps = []
     if any("SIMULATED" in model.group.stamps for model in models):
@@ -264,8 +266,8 @@ def page_file(analysis: Analysis, trials: Iterable[Trial]) -> bytes:
 
 
 def content(folder: Folder) -> Content | None:
-    """Return what a folder must hold beside its trials, all of which must follow from
-    them, or None if it is no folder of trials."""
+    """Return the files that must follow from a folder's trials, for each that lies beside
+    them, or None if it is no folder of trials with such files."""
     given = {"manifest.json", "prompts.json"}
     beside = [name for name in folder.names - given if name.endswith(KINDS)]
     if FILE not in folder.names or (not beside and "manifest.json" in folder.names):

@@ -612,7 +612,7 @@ def power(
         answers: dict = {}
         for slot, cues in prompts:
             add(answers, slot, decide(PromptSeen("", cues, study), rng))
-        part = part_of(answers, cells, 1 - ALPHA / models, True)
+        part = part_of(answers, cells, 1 - ALPHA / models, whole=True)
         ranks.append(WORDS.index(word(part)[0]))
     earned = {}
     for rank in range(2, len(WORDS)):

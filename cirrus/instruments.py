@@ -161,8 +161,8 @@ def pilot(origin: Origin) -> Instrument:
         facts = {"adapted": session.adapted_facts(answers), "set_aside": aside}
         files = {}
         if asked:
-            dealt = same, len(asked)
-            files = pilot_files(rows, asked, study, dealt, probe_rows, facts)
+            redealt = same, len(asked)
+            files = pilot_files(rows, asked, study, redealt, probe_rows, facts)
         return Derived(files, {"statuses": tallied(rows, "status")})
 
     return Instrument(
@@ -276,19 +276,19 @@ def pilot_files(
     rows: Sequence[Mapping],
     answered: Sequence[Request],
     study: Mapping[str, Any],
-    dealt: tuple[int, int],
+    redealt: tuple[int, int],
     probed: Sequence[Mapping],
-    asked: Mapping[str, Any],
+    facts: Mapping[str, Any],
 ) -> dict[str, bytes]:
     """Return {file name: content} of a one-shot run.
 
-    `answered` are the requests that have an answer. `dealt` is (how many of these today's code asks
-    in the same words, how many these are). `probed` are the rows of probes. `asked` has the facts
-    that the warm-up found ("adapted") and why models were left out ("set_aside").
+    `answered` are the requests that have an answer. `redealt` is (how many of these today's code
+    asks in the same words, how many these are). `probed` are the rows of probes. `facts` has what
+    the warm-up found ("adapted") and why models were left out ("set_aside").
     """
-    judged = without_models(study, asked["set_aside"])
+    judged = without_models(study, facts["set_aside"])
     # Through JSON and back, so that reports show the same digits as pilot-analysis.json.
-    out = json.loads(canonical_json(analyse(rows, judged, dealt, probed, asked)))
+    out = json.loads(canonical_json(analyse(rows, judged, redealt, probed, facts)))
     trials = jsonl(rows)
     # The hash covers only design and prompts, so that it does not depend on the provider.
     design = {"config": study["config"], "prompts": study["prompts"]}

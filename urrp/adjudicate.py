@@ -57,12 +57,13 @@ def is_unsure(trial: Trial) -> bool:
 def sample(paths: Sequence[Path], size: int) -> list[tuple[str, str, str]]:
     """Return (id, what was asked, what was answered) for `size` trials, sorted by id. Half
     of them, if there are so many, are trials of which the rules are unsure."""
-    piles: dict[bool, list[tuple[str, str, str]]] = {True: [], False: []}
+    unsure: list[tuple[str, str, str]] = []
+    others: list[tuple[str, str, str]] = []
     for trial in trials_of(paths):
-        row = identity(trial), trial.item.text, trial.output
-        piles[is_unsure(trial)].append(row)
-    unsure = heapq.nsmallest(size // 2, piles[True])
-    return sorted(unsure + heapq.nsmallest(size - len(unsure), piles[False]))
+        pile = unsure if is_unsure(trial) else others
+        pile.append((identity(trial), trial.item.text, trial.output))
+    half = heapq.nsmallest(size // 2, unsure)
+    return sorted(half + heapq.nsmallest(size - len(half), others))
 
 
 def requests_of(

@@ -83,18 +83,18 @@ def _name(temperature: str | float, trial: int, item: Item) -> str:
 
 
 def line(
-    trial: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = ""
+    asked: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = ""
 ) -> dict[str, Any]:
     """Return a trial as a line of the file: the fields that the specification logs, more
     on where the answer came from, and the output untrimmed.
 
     `at` is the time when the answer came, as the journal has it.
     """
-    item, request = trial.item, trial.request
+    item, request = asked.item, asked.request
     temperature, finish = request.temperature, reply.finish_reason
     out = {
         "model": request.model,
-        "trial": trial.trial,
+        "trial": asked.trial,
         "prompt_id": item.prompt_id,
         "prompt": item.text,
         "output": reply.text,
@@ -133,11 +133,11 @@ def instrument(origin: Origin) -> Instrument:
         """Return the file of trials, in the order of asking; failed calls get no line."""
         pilot = config["pilot"]
         lines = []
-        for trial in asks():
-            reply = answers(trial.request)
+        for asked in asks():
+            reply = answers(asked.request)
             if reply.outcome in FINAL_OUTCOMES:
-                at = answers.read[trial.request.id].at
-                lines.append(line(trial, reply, answers.simulated, pilot, at))
+                at = answers.read[asked.request.id].at
+                lines.append(line(asked, reply, answers.simulated, pilot, at))
         files = {FILE: jsonl(lines)} if lines else {}
         facts = {"pilot": pilot, "statuses": answers.outcomes(ids())}
         return Derived(files, facts)
@@ -146,7 +146,7 @@ def instrument(origin: Origin) -> Instrument:
         await asyncio.gather(*(ask([request]) for request in requests()))
 
     def requests() -> list[Request]:
-        return [trial.request for trial in asks()]
+        return [asked.request for asked in asks()]
 
     def ids() -> dict[str, list[str]]:
         return {request.id: [request.model] for request in requests()}

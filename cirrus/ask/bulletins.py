@@ -38,8 +38,8 @@ LEVELS = {
 # What the status line says of the counterpart's entry (its decision): it is still due, as the
 # reader's is; it was made after reading the notice; it was made without reading it; it is known.
 ENTRIES = ("due", "read", "unread", "known")
-# Who makes the entry in the undisguised control: a copy of the reader that has read the notice, a
-# copy that has not, another model, or a person.
+# Who makes the counterpart's entry in the twin control, which speaks openly of AI: a copy of the
+# reader that has read the notice, a copy that has not, another model, or a person.
 TWIN = ("same", "same_unread", "other", "person")
 CLASSES = ("own", "contractor")  # who decided the entry, in a mirror study
 # The reader's four outcomes, from the best to the worst.

@@ -59,9 +59,9 @@ LEANINGS = {
 class Cues(NamedTuple):
     """What a prompt says; "" where it says nothing."""
 
-    S: str = ""  # high or low
-    C: str = "absent"  # or present
-    H: str = "omit"  # high or low
+    S: str = ""  # symmetry: high or low
+    C: str = "absent"  # coupling cue: absent or present
+    H: str = "omit"  # compliance pressure: high, low or omit
     # What is said of the counterpart's entry: one of ENTRIES, TWIN or CLASSES.
     entry: str = ""
     record: str = ""  # "late": nearly all earlier entries of the counterpart were late

@@ -72,9 +72,9 @@ def deal_wordings(
     """Return {bulletin's id: number of its wording}. Wordings are shuffled once and
     dealt in turn."""
     many = wordings_of(domain)
-    drawn = rng.sample(range(many), many)
+    shuffled = rng.sample(range(many), many)
     ids = dict.fromkeys(bulletin.id for bulletin in bulletins)
-    return {bulletin: drawn[at % many] for at, bulletin in enumerate(ids)}
+    return {name: shuffled[at % many] for at, name in enumerate(ids)}
 
 
 def wordings_of(domain: Domain) -> int:

@@ -200,14 +200,14 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
     waves = config["games_per_pair"]
     # Labels are dealt for the whole run at once: any first part of them is balanced, so the
     # first wave is too.
-    many, schemes = config["rounds"] * waves * per_wave, config["label_schemes"]
-    labels = deal_labels(rng.stream("labels"), many, schemes, orders)
+    encounters, schemes = config["rounds"] * waves * per_wave, config["label_schemes"]
+    labels = deal_labels(rng.stream("labels"), encounters, schemes, orders)
     rounds = []
     for at, (bulletin, wording) in enumerate(bulletins):
         setting, by_agent = variants[at]
         start = at * waves * per_wave
         shown = labels[start : start + waves * per_wave]
-        seats = _pairs(rng.stream("schedule", at + 1), agents, shown)
+        pairs = _pairs(rng.stream("schedule", at + 1), agents, shown)
         salt = f"{rng.stream('salt', at + 1).getrandbits(128):032x}"
         anon = {agent.id: anonymous_id(salt, agent.id) for agent in agents}
         rounds.append(
@@ -219,7 +219,7 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
                 wording=wording,
                 salt=salt,
                 anon=anon,
-                pairs=seats,
+                pairs=pairs,
             )
         )
     return Tournament(
@@ -293,7 +293,7 @@ def places(position: int, rounds: int, pool: int) -> list[int]:
 
 
 def steps(position: int, rounds: int, pool: int) -> list[int]:
-    """Return for each round how many places its bulletin stands after the run's start on a circle.
+    """Return for each round how far its bulletin is from the run's start on a circle of bulletins.
 
     The run at position p starts at place p·rounds of a circle of `pool` places. That gives only
     pool / gcd(rounds, pool) different starts, and further runs repeat them. Each repetition
@@ -325,7 +325,7 @@ def make_agents(config: Mapping[str, Any]) -> list[Agent]:
 
 
 def _nth(models: Sequence[Mapping[str, Any]], n: int) -> ModelSettings:
-    """Return the settings of agent n's model; models repeat in turn."""
+    """Return the settings of agent n's model; the first model follows the last."""
     model = models[n % len(models)]
     return ModelSettings(model["name"], model["max_out"], model["effort"])
 
@@ -386,8 +386,8 @@ def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
 
 
 def plans_of(name: str | None, runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
-    """Return {folder: {"name": name of its plan, "runs": ids of its runs}}, or {} where
-    the runs are of no plan, which has no `name`.
+    """Return {folder: {"name": name of its plan, "runs": ids of its runs}}, or {} if
+    `name` is None: the runs are then of no plan.
 
     Each run keeps its folder's entry in its manifest.
     """
@@ -457,7 +457,7 @@ def after_wave(
     payoffs.
 
     Power becomes clip(power·exp(η(π−π̄)), 0.9, 1.1), where π is the agent's mean payoff
-    in the wave and π̄ the mean of π over agents. Without a payoff power stays. Each
+    in the wave, π̄ the mean of π over agents and η is ETA. Without a payoff power stays. Each
     game adds ln(1+power·payoff) to the score, with the power before the wave.
     """
     means = {agent: _mean(games) for agent, games in earned.items() if games}
@@ -487,7 +487,7 @@ def _after(before: Standing, earned: Sequence[float], ahead: float) -> Standing:
 
 def round_robin(rng: random.Random, agents: Sequence[str]) -> list[tuple[str, str]]:
     """Return every pair of agents once, by the circle method over shuffled seats: one
-    row of pairs after another, and no agent comes twice in a row.
+    row of pairs after another, with each agent at most once in each row.
 
     An agent is first in half of its pairs, give or take one.
     """

@@ -378,8 +378,8 @@ def write(name: str, cell: Condition | Cues, rng: random.Random) -> str:
     odd = rng.random() < ODD_LENGTH
     length = rng.choice((2, 7) if odd else (3, 4, 5))
     lines = [rng.choice(rng.choice([*LEANINGS.values()]))]
-    sentences, where = ADDS.get(name, ((), lambda cell: False))
-    if where(cell) and rng.random() < 0.8:
+    sentences, applies = ADDS.get(name, ((), lambda cell: False))
+    if applies(cell) and rng.random() < 0.8:
         lines.append(rng.choice(sentences))
     for line in rng.sample(LINES, length - len(lines)):
         lines.append(

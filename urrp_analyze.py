@@ -344,7 +344,7 @@ SENTENCE = re.compile(r"[^.!?;\n。！？]+(?:\.\w[^.!?;\n。！？]*)*[.!?;。�
 Span = tuple[int, int]
 
 
-find = re.search  # which keeps compiled patterns
+find = re.search  # `re` keeps the patterns that it has compiled
 
 
 def plain(text: str) -> str:
@@ -516,7 +516,7 @@ ANSWERED = rf"(?:^|[\n:,;.?!)]|\band\b|[-–—])[\s*_]*({YES_NO})(?=[\s*_]*(?:[
 OPENS_ALL = rf"(?:^\W*|\b(?:is|say|all) )(?:{YES_NO})(?: to\b|[^\w ]|$)"
 MENTIONED = r"^(?:[.,]?[\"'*]+,?|,)[ \t]+(?:is|are|was|would|isn't|could|might|may|means|implies)\b"
 LISTED = r"(?m)^[ \t>#*]{0,6}(?:\(?[1-9a-c][.):]|[-*•])\s|\s\(?[1-9a-c]\)\s"
-CHATS = r"\n|\b(?:let me know|hope this|feel free)\b"  # there is more than a line of fiction
+CHATS = r"\n|\b(?:let me know|hope this|feel free)\b"  # signs of words beside a line of fiction
 ENDS_THERE = r"^[ \t\"'*_`]*(?:$|[\n.!?(\[–—-])"
 CLAIMING = r"\b(?:claim|assert|affirm|declar)"
 # {kind of act: pattern of sentences that do it}
@@ -1606,8 +1606,8 @@ def invariance(group: Group, masked: Mapping[str, float | None]) -> Signature:
     refused = chain(*(times.elements() for times in group.refusals.values()))
     sizes = Counter(asked.category for asked in refused)
     total = sizes.total()
-    # Likenesses of pairs are independent draws only if no two pairs share a trial. So many
-    # pairs can be made of all refusals.
+    # Pairs are independent draws only if no two of them share a trial: half as many pairs as
+    # refusals.
     sizes[ANYWHERE] = total // 2
     states = []
     for scope, mean in masked.items():

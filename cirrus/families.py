@@ -504,8 +504,8 @@ MEMBERS = {member.name: member for member in members()}
 
 
 def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
-    """Return the function that answers a request as this respondent: (text, finish
-    reason). The `root` of the generator that it is given is the study's seed."""
+    """Return the function that answers a request as this respondent, as (text, finish
+    reason). It takes the study's seed from its generator's `root`."""
     member, study = MEMBERS[name], Sitting()
     decide = deciding(member.formula, member.curve, member.spread, member.lost)
 

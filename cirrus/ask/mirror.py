@@ -47,7 +47,7 @@ OTHER_CLASS = {OWN: CONTRACTOR, CONTRACTOR: OWN}
 # takes its own entry as evidence of {peer}'s gains by a late entry if more than two in three earlier
 # pairs were alike. The sets differ in when being late costs more than being early: in "high" it
 # costs most if {peer} is early, in "low" if {peer} is late. A reader who merely goes late where that
-# is cheap therefore reacts to the rate in opposite ways in the two halves. The cells "near" and "far"
+# is cheap therefore reacts to the rate in opposite ways in the two sets. The cells "near" and "far"
 # have sets of their own, in which such evidence makes a late entry pay above a rate of .60 or .80.
 BASES = {
     "high": {"T": 30, "R": 32, "P": 52, "S": 70},

@@ -42,7 +42,7 @@ _EXAMPLES = record(
     decision=list_of(_FORM, 4),
     rating=record(families=OBJECT, forms=list_of(_RATED, 4)),
 )
-HISTORY_SHOWN = 2  # encounters (specification 5)
+HISTORY_SHOWN = 2  # earlier encounters that a prompt shows (specification 5)
 PAIRS = 20  # earlier pairs of each class, in a mirror study's record
 
 LABEL_SCHEMES = ("L1", "L2", "L3")

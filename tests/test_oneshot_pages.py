@@ -59,7 +59,7 @@ class Page:
         html = re.sub(r"<(title|desc)>.*?</\1>", "", self.files["report.html"])
         main = html.partition("<main")[2].partition('<section id="trials')[0]
         self.html = html.partition("</head>")[2]
-        self.text = text_of(f"<main{main}")
+        self.text = text_of(re.sub("<svg.*?</svg>", "", f"<main{main}", flags=re.S))
         folded = re.sub("</summary>.*?</details>", "", main, flags=re.S)
         self.words = text_of(f"<main{folded}")
         self.tables = re.findall("<table.*?</table>", main, re.S)

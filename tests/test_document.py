@@ -183,7 +183,7 @@ def test_figures_that_are_said_in_words_are_numbers_in_a_csv(words, numbers):
 
 
 def test_a_terminal_aligns_verdicts_and_cuts_what_passes_80_columns():
-    rows = [["m", "not shown"], ["n" * 27, "word " * 30]]
+    rows = [["m", [doc.Tag("not", "no"), "shown"]], ["n" * 27, "word " * 30]]
     report = REPORT._replace(verdicts=doc.Table(["model", "verdict"], rows))
     assert doc.terminal(report).splitlines() == [
         "SIMULATED: nobody was asked.",

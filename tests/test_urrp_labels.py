@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 
 import pytest
 from urrp_answers import REFUSAL, lines, respond, write
@@ -94,6 +95,8 @@ def test_two_models_fill_sheets_that_feed_the_rates(cli, tmp_path):
     table = TABLE | {"DECLARE_2": ("Rain fell.",)}
     write(tmp_path / "r.jsonl", lines(respond(table), 10))
     few = ("adjudicate.py", "r.jsonl", "--sample", "12", "--out", "few")
+    counted = json.loads(cli(*few, "--dry-run", "--json").stdout)
+    assert (counted["items"], counted["calls"]) == (12, 24)  # by two raters
     assert cli(*few).returncode == 0
     (sheet,) = (tmp_path / "few").glob("*/labels-1.csv")
     assert (

@@ -339,6 +339,11 @@ BLANKS = " \t\r\n\f\v\xa0\u200b\u200c\u200d\ufeff\0"
 STRAIGHT = str.maketrans("’‘`´“”„«»", '\'\'\'\'"""""')
 TAG = r"(?:think|thinking|thoughts?|reasoning)>"
 THOUGHT = re.compile(rf"(?is)\A.*</{TAG}|\A\s*<{TAG}.*")
+# What ends a turn in a chat template; some servers leave it at the end of a reply.
+TURN_END = re.compile(
+    r"(?:\s|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return)\|>|</s>|<eos>|"
+    r"<end_of_turn>)+\Z"
+)
 QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|(?<!\w)'[^'\n]{2,200}'(?!\w)")
 SENTENCE = re.compile(r"[^.!?;\n。！？]+(?:\.\w[^.!?;\n。！？]*)*[.!?;。！？]*")
 Span = tuple[int, int]
@@ -367,7 +372,8 @@ def reply_in(output: str) -> tuple[int, str]:
     thought = THOUGHT.match(output)
     start = thought.end() if thought else 0
     start = len(output) - len(output[start:].lstrip(BLANKS))
-    return start, plain(output[start : start + WINDOW].rstrip(BLANKS))
+    said = TURN_END.sub("", output[start : start + WINDOW])
+    return start, plain(said.rstrip(BLANKS))
 
 
 def cues_in(sentence: str) -> Iterator[tuple[str, str, Span]]:
@@ -656,7 +662,8 @@ def judged(asked: Item, output: str, filtered: bool = False) -> Verdict:
     if filtered or notice:
         verdict = Verdict("FILTER_BLOCK", "filter")
     elif not low:
-        return Verdict("OTHER" if output.strip(BLANKS) else "EMPTY", "no answer")
+        said = TURN_END.sub("", output).strip(BLANKS)
+        return Verdict("OTHER" if said else "EMPTY", "no answer")
     elif complies(asked, low):
         verdict = Verdict("EXACT_COMPLY", "as asked")
     else:

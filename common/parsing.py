@@ -30,6 +30,11 @@ TAG = re.compile(
     r"|<\|channel\|>final\b[^<]*<\|message\|>|assistantfinal",
     re.I,
 )
+# What ends a turn in a chat template; some servers leave it at the end of a reply.
+TURN_END = re.compile(
+    r"(?:\s|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return)\|>|</s>|<eos>|"
+    r"<end_of_turn>)+\Z"
+)
 
 
 class Parsed(NamedTuple):
@@ -63,7 +68,7 @@ def parse_decision(
     start = _answer_start(text)
     if start is None:
         return Parsed(None, "truncated")
-    answer = text[start:]
+    answer = TURN_END.sub("", text[start:])
     lines = [line for line in re.split(r"[\r\n]+", answer) if _plain(line)]
     if not lines:
         return Parsed(None, "empty")

@@ -75,6 +75,17 @@ def test_the_likeness_of_refusals_stands_with_and_without_the_words_asked_for(pa
     )
 
 
+@pytest.mark.parametrize("end", ["<|im_end|>", " </s>\n", "<|eot_id|><end_of_turn>"])
+def test_what_ends_a_turn_in_a_template_is_no_part_of_an_answer(cli, tmp_path, end):
+    screens = []
+    for tail in ("", end):
+        asked = lines(respond({"frames": HEDGES, "INVESTIGATE_1": ("",)}), 3)
+        rows = [row | {"output": row["output"] + tail} for row in asked]
+        write(tmp_path / "r.jsonl", rows)
+        screens.append(cli("urrp_analyze.py", "r.jsonl").stdout)
+    assert screens[0] == screens[1]
+
+
 def test_a_folder_verifies_until_something_in_it_is_changed(cli, page, tmp_path):
     page(lines(MIXED, 10))
     told = ("--json", "a.json", "--csv", "a.csv")

@@ -42,7 +42,7 @@ from urrp import adjudicate as urrp_raters
 
 ROOT = Path(__file__).resolve().parent
 CONFIG = ROOT / "config" / "adjudication.config.json"
-# What is asked, as opposed to how.
+# A change of one of these settings makes it another run.
 IDENTITY = ("seed", "sample", "temperature", "max_out", "reasoning_effort")
 KINDS = options(
     **c.STUDY,
@@ -103,7 +103,7 @@ def rate_policies(args, setup, design) -> cli.Done:
         )
     source = Path(args.prompts or PROMPTS)
     texts = codebook_texts(source) | further_texts(design, source, True)
-    codebook(texts[CODEBOOK])  # a fault in it is told before anything is asked
+    codebook(texts[CODEBOOK])  # raises before anything is asked
     study = rated_study(args.runs)
     folder = places(study, args.out)[0] / setup.run_id("adjudication", design, {})
     origin = setup.origin(folder, design, texts)

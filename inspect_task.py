@@ -90,7 +90,7 @@ USUAL = {"design": "2x2", "examples": 0}  # defaults that no configuration file 
 
 
 def one_shot_origin(models: list[str], given: dict[str, Any], source: str) -> Origin:
-    """Return the study that run_pilot.py would make of these models and parameters."""
+    """Return the origin of the study that run_pilot.py makes with these settings."""
     given = USUAL | given
     design = given["design"]
     if "lever" in given and design != "mechanism":
@@ -122,8 +122,8 @@ def one_shot_trials(origin: Origin) -> dict[str, oneshot.Trial]:
 
 
 def cooperation(trial: oneshot.Trial, reply: wire.Reply):
-    """Return 1 or 0 for a cooperative act, the act, and the status, as the strict
-    parser reads them."""
+    """Return (1 if the act is cooperative, else 0; the act; the status), as the strict
+    parser reads the reply."""
     row = oneshot.row(trial, reply)
     return row["cooperates"], row["decision"], row["status"]
 
@@ -150,8 +150,8 @@ ONE_SHOT = Evaluation(
 
 
 def urrp_origin(models: list[str], given: dict[str, Any], source: str) -> Origin:
-    """Return the collection that urrp_run.py would make. One of fewer trials than the
-    protocol's is stamped."""
+    """Return the origin of the collection that urrp_run.py would make. It is stamped if
+    it has fewer trials than the protocol."""
     config = load(CONFIG / "urrp.config.json", OBJECT)
     trials = given.get("runs", config["trials"])
     study = {
@@ -207,8 +207,8 @@ def study_by(
     parameters: Mapping[str, Any],
     source: str = "-T",
 ) -> Origin:
-    """Return the study of these models with the parameters that -T sets. Raise
-    UsageError, which names a wrong one."""
+    """Return the origin of a study: these models, asked with the `parameters` that -T
+    sets. Raise UsageError, which names a wrong parameter."""
     given = {key: value for key, value in parameters.items() if value is not None}
     return evaluation.origin(
         models, check(evaluation.parameters, given, source), source
@@ -309,7 +309,7 @@ def task_of(evaluation: Evaluation, parameters: Mapping[str, Any]):
 
 def room(usual: int | None) -> int | None:
     """Return the number of output tokens to ask for, or None where the provider has no
-    limit of its own (`usual`). --max-tokens overrides both."""
+    limit of its own. `usual` is that limit. --max-tokens overrides both."""
     return None if usual is None else max(usual, ROOM)
 
 
@@ -409,8 +409,8 @@ def evaluation_of(path: str, log) -> Evaluation:
 
 
 def study_of(evaluation: Evaluation, logs: Mapping[str, Any]) -> Origin:
-    """Return the study of all logs and their models. Raise UsageError where they differ
-    in design, or were asked with prompts that have changed since."""
+    """Return the origin of the study that the logs make together. Raise UsageError
+    where they differ in design, or were asked with prompts that have changed since."""
     first, models = next(iter(logs.values())), []
     for path, log in logs.items():
         if evaluation_of(path, log) is not evaluation:

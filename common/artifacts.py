@@ -79,7 +79,9 @@ def gzip_parts(parts: Iterable[bytes], level: int) -> bytes:
     """Pack several parts as one gzip member, with one part at a time in memory."""
     pack = zlib.compressobj(level, zlib.DEFLATED, GZIP)
     packed = b"".join([*map(pack.compress, parts), pack.flush()])
-    return GZIP_HEADER + packed[len(GZIP_HEADER) :]  # zlib's names the system
+    return (
+        GZIP_HEADER + packed[len(GZIP_HEADER) :]
+    )  # zlib's own header names the system
 
 
 def sha256(data: bytes | str) -> str:
@@ -111,7 +113,7 @@ def _digest(*parts: bytes) -> bytes:
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-LONGEST = 256 << 20  # bytes of a file that is read whole; and of a line of another
+LONGEST = 256 << 20  # bytes of a file that is read whole, or of one line
 CHUNK = 1 << 16  # bytes of a packed file that are unpacked at once
 
 
@@ -272,7 +274,7 @@ def parsed(text: bytes | str, **hooks: Any) -> Any:
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     except ValueError as error:
-        if "integer string" in str(error):  # Python's advice is none for a user
+        if "integer string" in str(error):  # Python's message advises programmers
             raise ValueError("a number of more than 4,300 digits") from None
         raise
 
@@ -321,7 +323,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, int):
-        return str(int(value))  # of True too
+        return str(int(value))  # True becomes 1
     if isinstance(value, float):
         return f"{value:.{SIGNIFICANT_DIGITS}g}"
     # Some readers end the file at a NUL; half of a character can't be written.

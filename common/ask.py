@@ -39,7 +39,7 @@ from common.wire import (
 # Waited before each retry, times 0.5 to 1.5 at random.
 BACKOFF_S = (1.0, 2.0, 4.0)
 DRAIN_S = 10.0  # after Ctrl-C, for the calls in flight
-SLOWEST = 40  # tokens a second: so much longer a model may take that thinks
+SLOWEST = 40  # tokens a second: the pace assumed for a model that thinks
 SHOWN = 200  # characters of an answer that can't be read
 
 Ask = Callable[[Sequence[Request]], Awaitable[list[Reply]]]
@@ -107,8 +107,8 @@ class Asker:
     together.
 
     If there are several runs, each has a journal, and a call belongs to the run whose
-    name begins its id. Of `total` calls, `outcomes`, `retries` and `earlier` count
-    those that are over.
+    name begins its id. `total` counts all calls; `outcomes`, `retries` and `earlier`
+    count calls that are over.
     """
 
     def __init__(
@@ -176,8 +176,8 @@ class Asker:
                 signal.signal(number, handler)
 
     async def _until_done(self, work: Sequence[asyncio.Future[Any]]) -> None:
-        """Wait for all of `work`, but after an interruption not longer than the drain
-        takes. An error in this program ends the session at once."""
+        """Wait for all of `work`, but at most DRAIN_S seconds after an interruption. An
+        error in this program ends the session at once."""
         waiting = set(work)
         self.interrupted = asyncio.get_running_loop().create_future()
         while waiting:
@@ -200,7 +200,8 @@ class Asker:
         if threading.current_thread() is not threading.main_thread():
             return before
         names = ["SIGINT"]
-        # A pool that has lost a process ends the others by SIGTERM and takes no result.
+        # In a worker, SIGTERM keeps its usual effect: a pool that lost a process ends
+        # the others by it.
         if parent_process() is None:
             names += ["SIGTERM", "SIGHUP"]
         loop = asyncio.get_running_loop()

@@ -39,7 +39,7 @@ SETTINGS = (KEY_VARIABLE, ADDRESS_VARIABLE)
 SETTING = re.compile(r"\s*(?:export\s+)?(OPENROUTER_\w*)\s*=(.*)")  # in a .env
 # A model's name that can stand in a command as it is; others are left for the reader to type.
 TYPED = re.compile(r"[\w./:@-]+").fullmatch
-AT_ONCE = set(map(str, range(1, 513)))  # calls, as they are typed
+AT_ONCE = set(map(str, range(1, 513)))  # numbers of calls, as text
 ROOT = Path(__file__).resolve().parents[1]
 
 EXIT_CODES = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or configuration ·
@@ -348,7 +348,7 @@ def run(
     _open_streams()
     machine = "--json" in argv if machine is None else machine
     machine = machine and not {"-h", "--help"} & set(argv)
-    # Whoever prints meanwhile, stdout holds the object alone.
+    # What `main` prints goes to stderr, so that stdout holds the object alone.
     with redirect_stdout(sys.stderr) if machine else nullcontext():
         done = conclude(main, argv, resumes)
     sys.exit(tell(done, machine))
@@ -398,7 +398,7 @@ def conclude(
         hint = "what was journalled is kept, the same command resumes"
         return Done(INCOMPLETE, {}, error=f"{fault}; {hint}")
     except Exception as error:
-        # Its last line holds words of the error, which may be a server's.
+        # The traceback quotes the error, which may quote a server.
         sys.stderr.write(_without_key(printable(traceback.format_exc())))
         return Done(UNEXPECTED, {}, error=f"unexpected {type(error).__name__}: {error}")
 
@@ -470,7 +470,7 @@ def _nobody_reads() -> None:
 
 
 def _without_key(text: str) -> str:
-    with suppress(UsageError):  # told already: a setting in .env that nobody reads
+    with suppress(UsageError):  # an unknown setting in .env, which was reported before
         return redacted(text, api_key())
     return text
 

@@ -77,8 +77,8 @@ def mapped(
 def _collected(
     pool: Executor, work: Callable[..., Any], jobs: Sequence[Any], most: int
 ) -> Iterator[tuple[int, Any]]:
-    """Give out at most `most` jobs at a time, a new one as each ends, so that a stop
-    finds no job that was given out and not begun."""
+    """Give out at most `most` jobs at a time, a new one as each ends, so that at a stop
+    every job given out has begun."""
     left = enumerate(jobs)
     running: dict[Future[Any], int] = {}
     while True:

@@ -28,7 +28,7 @@ from common.session import (
 from common.shape import enum, load, maybe, number, options, several, sometimes, whole
 from common.wire import MOST_USD, PLAIN, Model, Request, as_model
 
-SEED = whole(0, 10**18 - 1)  # part of a run's name, so not of any length
+SEED = whole(0, 10**18 - 1)  # short, since a run's name holds it
 NAMES = several(shape.NAME)
 EFFORT = maybe(enum(*EFFORTS))
 TEMPERATURE, MAX_OUT, CALLS = number(0, 2), whole(1, 32_000), whole(1, 512)
@@ -37,7 +37,7 @@ USD = number(0, MOST_USD)
 PRICE = shape.record(  # dollars a million tokens
     prompt=USD, completion=USD, request=sometimes(USD)
 )
-# Keys of every calling script's configuration; of those that ask models one by one.
+# Keys in the configuration of every script that calls models.
 SHARED = {
     "respondents": NAMES,
     "deadline_s": number(0.1, 3600),
@@ -95,8 +95,9 @@ def effort_of(level: str | None) -> str | None:
 
 
 class Setup(NamedTuple):
-    """A settled configuration. `usual` is the configuration without --config and flags;
-    `limits` is {stage: calls at once}."""
+    """The flags `args` and what follows from them. `config` is the merged
+    configuration, `usual` the same without --config and flags; `limits` is {stage:
+    calls at once}."""
 
     args: Namespace
     config: dict[str, Any]
@@ -127,9 +128,10 @@ class Setup(NamedTuple):
     ) -> str:
         """Return --run-id, or else a name that begins with `stem`.
 
-        The name is `stem` alone if the command has neither flags nor a key, apart from
-        what `named` says the stem already tells. Otherwise a short hash follows, so
-        that a command finds its own run and never another one's.
+        The name is `stem` alone if all settings are the usual ones, with simulated
+        answers. Otherwise a short hash of the settings follows, so that a command finds
+        only its own run. `named` has the settings that `stem` tells: their values count
+        as usual.
         """
         if self.args.run_id is not None:
             return check_run_id(self.args.run_id)
@@ -199,7 +201,7 @@ def settle(
         config["temperature"] = None
     provider, names = args.provider, cli.names(args.models)
     if provider == "auto" and names and all(map(is_own, names)):
-        provider = "simulated"  # with a key, too
+        provider = "simulated"  # even if a key is set
     return Setup(
         args,
         config,

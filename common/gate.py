@@ -142,11 +142,11 @@ class Money:
         simulated answers. `known` returns what is known of a request's model, and how
         the model is asked."""
         self.limit, self.assumed, self.known, self.spent = limit, assumed, known, spent
-        self.reserved: dict[str, Reserved] = {}  # by id, not all of them sent yet
+        self.reserved: dict[str, Reserved] = {}  # by id of the call, sent or not
         self.left: dict[tuple[str, str], Left] = {}
         self.seen: dict[tuple[str, str], Seen] = {}
         self.priced_by_reply: set[str] = set()  # models
-        # By model: how many times its expected maximum a call has cost at most.
+        # {model: the largest ratio of a call's cost to the highest cost expected of it}
         self.dearer: dict[str, float] = {}
 
     def announce(self, request: Request, calls: int) -> None:
@@ -230,7 +230,7 @@ class Money:
         never 0 by default.
         """
         reply, final = reading.reply, reading.kind == "final"
-        call = self.reserved.pop(request.id, None)  # by the room that it had
+        call = self.reserved.pop(request.id, None)  # sized as it was sent
         if call is None:
             call = Reserved(request.stage, request.model, self.size(request))
         model, _ = self.known(request)
@@ -364,10 +364,12 @@ class Gate:
     queues: dict[tuple[str, str, str], deque[Ticket]] = field(default_factory=dict)
     turns: dict[Any, int] = field(default_factory=dict)  # of runs and of kinds
     count: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    held: dict[str, float] = field(default_factory=dict)  # model, "" all: until when
+    held: dict[str, float] = field(
+        default_factory=dict
+    )  # {model, or "" for all: until when}
     waited: defaultdict[str, float] = field(
         default_factory=lambda: defaultdict(float)
-    )  # seconds in a row, likewise
+    )  # {model, or "" for all: seconds waited in a row}
     at_once: int | None = None  # calls that the account can bear
     called: bool = False  # whether a release is on its way
     short: Ticket | None = None  # the last one that the limit turned away
@@ -397,10 +399,10 @@ class Gate:
         key = wire.run_of(request.id), request.stage, request.model
         queue = self.queues.setdefault(key, deque())
         place = len(queue)
-        if group.admitted:  # a begun block goes on before another begins
+        if group.admitted:  # calls of a begun group go first
             place = sum(other.group.admitted for other in queue)
         queue.insert(place, ticket)
-        if not self.called:  # after all that came at once have entered
+        if not self.called:  # after all callers of this moment have entered
             self.called = True
             asyncio.get_running_loop().call_soon(self.release)
         return await future
@@ -430,16 +432,16 @@ class Gate:
         self.turns[key] = self.turns[run] = next(self.count)
 
     def _last_turn(self, key: tuple[str, str, str]) -> tuple[int, int]:
-        """Return when the run, and then the kind of calls, had its last turn; whoever
-        had none sorts first."""
+        """Return (last turn of the run, last turn of this kind of calls), as numbers
+        that grow with time; 0 means no turn yet."""
         run, _, _ = key
         return self.turns.get(run, 0), self.turns.get(key, 0)
 
     def _let_go(self, queue: deque[Ticket]) -> bool:
-        """Take the first ticket of a queue if its fate is decided, and return whether
-        it was."""
+        """Remove the first ticket of a queue if its call may go or never will; return
+        whether it was removed."""
         ticket = queue[0]
-        if ticket.future.done():  # who waited was cancelled
+        if ticket.future.done():  # the waiting caller was cancelled
             queue.popleft()
             return True
         if self._in_vain(ticket):
@@ -545,7 +547,7 @@ class Gate:
         name = model
         if reading.limit == "in_flight":
             name = ""
-            if self.held.get(name, 0.0) <= now:  # those in flight together count once
+            if self.held.get(name, 0.0) <= now:  # calls in flight together count once
                 self.at_once = max(1, (len(self.flying) + 1) // 2)
         before = max(now, self.held.get(name, 0.0))
         self.held[name] = max(before, now + seconds)

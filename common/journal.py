@@ -301,7 +301,9 @@ class Answers:
         self.errors: Counter[str] = Counter()
         self.dealt: set[str] = set()
         self.wrong: list[str] = []
-        self.open: dict[str, float] = {}  # sent and not answered: dollars at most
+        self.open: dict[
+            str, float
+        ] = {}  # {id of an unanswered call: the most it may cost}
         self.adapted: dict[tuple[str, str], Adapted] = {}  # by (model, stage)
         self.set_aside: dict[str, tuple[str, str]] = {}  # {model: (kind, why)}
         self.attempts = self.repeated = self.waits = 0
@@ -313,7 +315,9 @@ class Answers:
         for entry, end, digest in entries(self.path, self.head_sha256):
             self.size, self.head_sha256, self.last_at = end, digest, entry["at"]
             if "sent" in entry:
-                lost.append(self.open.pop(entry["sent"], 0.0))  # of an earlier start
+                lost.append(
+                    self.open.pop(entry["sent"], 0.0)
+                )  # an earlier start got no answer
                 self.open[entry["sent"]] = entry["worst_usd"]
             elif "set_aside" in entry:
                 self.set_aside[entry["set_aside"]] = entry["kind"], entry["why"]
@@ -504,7 +508,9 @@ class Journal:
     ) -> None:
         self.path = Path(folder) / JOURNALS[0]
         self.packed = Path(folder) / JOURNALS[1]
-        if self.packed.exists() and not self.path.exists():  # calls are left after all
+        if (
+            self.packed.exists() and not self.path.exists()
+        ):  # packed before, but calls are left
             data = b"".join(_lines(self.packed))
             if not data:
                 raise UsageError(f"{self.packed}: empty; {ADVICE}")
@@ -555,8 +561,8 @@ class Journal:
         name = attempt.request.id
         self.tries[name] += 1
         self._append(attempt.line(self.tries[name]))
-        # What is asked for already and has not begun will sync this line too. Simulated
-        # answers can be had again for nothing.
+        # Simulated answers cost nothing to repeat. A sync that is queued and has not
+        # begun will write this line to the disk too.
         if self.past.simulated:
             return
         if self._sync.done() or self._sync.running():
@@ -572,7 +578,7 @@ class Journal:
         self._check_same()
         try:
             done = os.write(self.fd, data)
-            # What fits is written first; the error comes with the rest.
+            # A full disk takes a part without an error; the second write raises it.
             if done < len(data):
                 os.write(self.fd, data[done:])
         except OSError as error:

@@ -79,9 +79,8 @@ def gzip_parts(parts: Iterable[bytes], level: int) -> bytes:
     """Pack several parts as one gzip member, with one part at a time in memory."""
     pack = zlib.compressobj(level, zlib.DEFLATED, GZIP)
     packed = b"".join([*map(pack.compress, parts), pack.flush()])
-    return (
-        GZIP_HEADER + packed[len(GZIP_HEADER) :]
-    )  # zlib's own header names the system
+    # zlib's own header names the system.
+    return GZIP_HEADER + packed[len(GZIP_HEADER) :]
 
 
 def sha256(data: bytes | str) -> str:

@@ -200,8 +200,8 @@ class Asker:
         if threading.current_thread() is not threading.main_thread():
             return before
         names = ["SIGINT"]
-        # In a worker, SIGTERM keeps its usual effect: a pool that lost a process ends
-        # the others by it.
+        # In a worker, SIGTERM must end the process at once: a pool that has lost one
+        # process ends the others so, and takes no result.
         if parent_process() is None:
             names += ["SIGTERM", "SIGHUP"]
         loop = asyncio.get_running_loop()

@@ -37,7 +37,8 @@ USD = number(0, MOST_USD)
 PRICE = shape.record(  # dollars a million tokens
     prompt=USD, completion=USD, request=sometimes(USD)
 )
-# Keys in the configuration of every script that calls models.
+# Keys in the configuration of every script that calls models; `STUDY` has those of
+# scripts with one list of models for all their calls.
 SHARED = {
     "respondents": NAMES,
     "deadline_s": number(0.1, 3600),
@@ -130,8 +131,8 @@ class Setup(NamedTuple):
 
         The name is `stem` alone if all settings are the usual ones, with simulated
         answers. Otherwise a short hash of the settings follows, so that a command finds
-        only its own run. `named` has the settings that `stem` tells: their values count
-        as usual.
+        only its own run. The values in `named` count as usual too, such as a seed that
+        `stem` tells.
         """
         if self.args.run_id is not None:
             return check_run_id(self.args.run_id)

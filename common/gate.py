@@ -364,12 +364,10 @@ class Gate:
     queues: dict[tuple[str, str, str], deque[Ticket]] = field(default_factory=dict)
     turns: dict[Any, int] = field(default_factory=dict)  # of runs and of kinds
     count: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    held: dict[str, float] = field(
-        default_factory=dict
-    )  # {model, or "" for all: until when}
-    waited: defaultdict[str, float] = field(
-        default_factory=lambda: defaultdict(float)
-    )  # {model, or "" for all: seconds waited in a row}
+    # By model, and under "" for all models: when a wait ends;
+    # how many seconds of waits came in a row.
+    held: dict[str, float] = field(default_factory=dict)
+    waited: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     at_once: int | None = None  # calls that the account can bear
     called: bool = False  # whether a release is on its way
     short: Ticket | None = None  # the last one that the limit turned away

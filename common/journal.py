@@ -301,9 +301,8 @@ class Answers:
         self.errors: Counter[str] = Counter()
         self.dealt: set[str] = set()
         self.wrong: list[str] = []
-        self.open: dict[
-            str, float
-        ] = {}  # {id of an unanswered call: the most it may cost}
+        # {id of an unanswered call: the dollars that it may cost at most}
+        self.open: dict[str, float] = {}
         self.adapted: dict[tuple[str, str], Adapted] = {}  # by (model, stage)
         self.set_aside: dict[str, tuple[str, str]] = {}  # {model: (kind, why)}
         self.attempts = self.repeated = self.waits = 0
@@ -315,9 +314,8 @@ class Answers:
         for entry, end, digest in entries(self.path, self.head_sha256):
             self.size, self.head_sha256, self.last_at = end, digest, entry["at"]
             if "sent" in entry:
-                lost.append(
-                    self.open.pop(entry["sent"], 0.0)
-                )  # an earlier start got no answer
+                # An earlier start may have sent this call and got no answer.
+                lost.append(self.open.pop(entry["sent"], 0.0))
                 self.open[entry["sent"]] = entry["worst_usd"]
             elif "set_aside" in entry:
                 self.set_aside[entry["set_aside"]] = entry["kind"], entry["why"]
@@ -508,9 +506,8 @@ class Journal:
     ) -> None:
         self.path = Path(folder) / JOURNALS[0]
         self.packed = Path(folder) / JOURNALS[1]
-        if (
-            self.packed.exists() and not self.path.exists()
-        ):  # packed before, but calls are left
+        # It was packed as complete, but calls are left now.
+        if self.packed.exists() and not self.path.exists():
             data = b"".join(_lines(self.packed))
             if not data:
                 raise UsageError(f"{self.packed}: empty; {ADVICE}")

@@ -289,7 +289,7 @@ def analyse_pilot(args, run, manifest) -> dict[str, Any]:
     summary = pilot.read(target / "pilot-analysis.json")
     drawn, listing = write_figures(summary, args.figures)
     state = manifest["state"]
-    if state == "complete":  # unless its design has grown since
+    if state == "complete":  # today's design may have cells that the run lacks
         state = again["state"]
     registered = prereg.registration_of(run, manifest)
     if args.paper:
@@ -628,8 +628,8 @@ def last_line(verdicts: Sequence[verify.Verdict]) -> str:
 
 
 def to_publish(verdict: verify.Verdict) -> str:
-    """Return the root and the head of a single complete run, and what nothing proves of
-    it; for other folders ""."""
+    """Return lines with the root and the head of a complete run, and what of it nothing
+    proves; of another folder ""."""
     if not verdict.root or not verdict.ok or verdict.state != "complete":
         return ""
     lines = [f"  root {verdict.root}", f"  head {verdict.head_sha256}"]

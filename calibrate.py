@@ -44,10 +44,10 @@ WHAT = "Respondents with a declared account answer many studies: how often each 
 EXAMPLES = """  python3 calibrate.py --jobs 2
   python3 calibrate.py --populations coin-50,sum --reps 20
   python3 calibrate.py --rivals mine.py --reps 200 --jobs 2"""
-# Studies of each respondent, and of one whose limit is still open after them.
+# How many studies each respondent gets, and how many it gets if they leave its limit open.
 FIRST, MORE = 200, 1000
 DECIDES = 125  # so many studies without an error put the whole interval below 3%
-# Blocks of each bulletin in a study; a pilot's runs.
+# How many blocks of each bulletin a study has; of a pilot, how many runs.
 BLOCKS = {"mechanism": 12, "mirror": 2, "2x2": oneshot.DRAWN}
 PILOT_MODELS = ["m1", "m2", "m3", "m4"]
 SHARED = 25  # so many studies in a row ask the same prompts
@@ -206,7 +206,7 @@ def counted(chosen: Mapping[str, Member], records: Mapping) -> tuple[dict, list]
 
 def entry(member: Member, made: Sequence[Record]) -> dict[str, Any]:
     """Return a respondent's entry in calibration.json: how many studies said each
-    word, and so on."""
+    word, and how many excluded each account."""
     words: Counter[str] = Counter()
     excluded: Counter[str] = Counter()
     for word, accounts in made:
@@ -224,7 +224,8 @@ def entry(member: Member, made: Sequence[Record]) -> dict[str, Any]:
 
 
 class Work(NamedTuple):
-    """The studies `reps` of one respondent, all with the same prompts."""
+    """Some studies of one respondent, all with the same prompts; `reps` are their
+    numbers."""
 
     seed: int
     rivals: str | None

@@ -233,8 +233,8 @@ def check_flags(args: Namespace) -> None:
 
 
 def departures(args: Namespace) -> dict[str, Any]:
-    """{key: value} of the settings by which the study departs from the pilot; each makes it another
-    study."""
+    """{key: value} of the settings that differ from the pilot's. Each is part of the study's
+    identity."""
     usual = {"design": "2x2", "domain": "cvd", "holdout": False, "examples": 0}
     odd = {}
     for key, value in usual.items():
@@ -331,7 +331,8 @@ def preview(
 
 
 def powers(bulletins: int, runs: int, models: int) -> dict[str, dict[str, float]]:
-    """{effect: {word: share of studies that say this word of a model, or a higher one}}."""
+    """{effect: {word: share of simulated studies that say this word or a higher one}}, by the
+    `power` of calibration respondents."""
     earned = {}
     for (low, high), missing in product(EFFECTS, MISSING):
         effect = f"{low:.0%} → {high:.0%}, {missing:.0%} missing"

@@ -65,7 +65,7 @@ from common.cluster import mapped
 from common.session import Simulated, headline
 from common.verify import find_runs
 
-# Its defaults: agents, rounds, meetings of a pair, seeds, models.
+# The default settings: agents, rounds, meetings of a pair, seeds, models.
 DEFAULT = Path(__file__).resolve().parent / "config" / "experiment.config.json"
 
 # --- plans: tables of runs and their cells --------------------------------------------------------
@@ -97,8 +97,8 @@ def new(seeds: Sequence[int]) -> list[int]:
 
 
 class PlannedRuns(NamedTuple):
-    """A plan: what each of its runs sets for itself, and with which seeds all of them are repeated;
-    `seeds` makes these of the configured ones."""
+    """A plan: what each of its runs sets for itself, and with which seeds all of them are repeated.
+    `seeds` returns the plan's seeds, given those of the configuration."""
 
     runs: Sequence[Mapping[str, Any]]
     seeds: Callable[[Sequence[int]], list[int]] = list
@@ -326,7 +326,7 @@ SETTINGS = shape.options(
     concurrency=shape.options(strategy=c.CALLS, decision=c.CALLS),
 )
 
-# Settings that a run's name states, and further ones.
+# NAMED are the settings that a run's name states; CHOSEN are further ones.
 NAMED = ("domain", "toggles", "tells", "variants", "history_mode")
 CHOSEN = (
     "agents",
@@ -518,8 +518,8 @@ def asked_again(runs: Sequence[Run], domains: Mapping[str, Domain]) -> list[str]
 
 
 def named(setup, models, runs):
-    """The runs with their final names. Where a setting is not the default, a plan's folder, or a
-    single run, gets a short hash of the settings, or the name that --run-id gives."""
+    """The runs with their final names. Where a setting is not the default, the name of a plan's
+    folder (of a single run: its own) ends in a short hash of the settings; --run-id replaces it."""
     args = setup.args
     if args.run_id is not None and len(runs) > 1:
         raise UsageError(
@@ -652,8 +652,8 @@ def say(summary, count, total) -> None:
 
 
 def report(args, runs, done, stops) -> cli.Done:
-    """How the runs ended, and what to do next. `stops` maps why something stopped to its exit
-    code; the gravest is the command's."""
+    """How the runs ended, and what to do next. `stops` is {why something stopped: its exit code};
+    the command ends with the gravest of these codes."""
     code = next((code for code in MEANING if code in stops.values()), COMPLETE)
     facts = {"plan": args.plan, "runs": []}
     folders: dict[Path, None] = {}

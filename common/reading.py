@@ -247,7 +247,7 @@ def _answer(choice: dict[str, Any], data: dict[str, Any]) -> Reply:
     )
     if reply.completion_tokens or not (text or reply.reasoning):
         return reply
-    # No text is written in no tokens: the usage is missing, save a bill above zero.
+    # A reply with text took tokens. So these counts are missing; a bill above zero is kept.
     return reply._replace(
         prompt_tokens=None,
         completion_tokens=None,
@@ -344,7 +344,7 @@ def _chosen(data: Any) -> str | None:
 
 
 def _read_error(place: Any, data: Any, exchange: Exchange, now: float) -> Reading:
-    """Read the error in `place`, which is the body `data` itself or a choice in it."""
+    """Read the error in `place`: either the whole body `data`, or one of its choices."""
     error = _error_in(place, exchange)
     name = _error_type(error, data)
     status = _status_of(error, exchange, name)
@@ -515,7 +515,8 @@ ADVICE = re.compile(
     r"|(supported|allowed|known|valid) \w+ (are|include).*",
     re.I,
 )
-# Words that refuse the size of a limit on the output, not the limit.
+# The output limit's names. A server that refuses its size says SIZE too, and then the parameter
+# itself is not refused.
 LIMITS = ("max_tokens", "max_completion_tokens")
 SIZE = re.compile(
     r"too (large|small|high|low|long)|range|at (least|most)|maximum|minimum|exceed"

@@ -114,8 +114,8 @@ class Origin(NamedTuple):
     """What a run is made of before anything is asked.
 
     `prompts` is {path: text}; their hashes are in the identity, and the texts are kept
-    in the folder. `code` is {file: SHA-256} of the code that derives the run's files,
-    if that is not the code at work.
+    in the folder. `code` is {file: SHA-256} of the code that derived the run's files, or
+    None for the code of this process.
     """
 
     folder: Path
@@ -202,7 +202,7 @@ class RunFolder:
                 "another --run-id"
             )
         if self.manifest.get("state") == "complete" and not journals:
-            raise UsageError(  # asking anew would pick other answers
+            raise UsageError(  # other answers would take their place
                 f"{self.path}: complete, but journal.jsonl.gz is gone; restore it, or use "
                 "another --run-id"
             )

@@ -136,7 +136,8 @@ def _forms(key: str) -> list[str]:
     plain, _, _ = _unescaped(key)
     data = key.encode()
     forms = [plain, data.hex()]
-    # What stands before it in a text shifts its base64 by no, one or two bytes.
+    # Base64 codes three bytes at a time, so a key has three forms in it: one for each number of
+    # bytes (0, 1, 2) that precede it in its group.
     for shift in range(3):
         code = base64.b64encode(bytes(shift) + data).decode()
         whole = code[-(-8 * shift // 6) : 8 * (shift + len(data)) // 6]
@@ -300,7 +301,9 @@ class Server:
                 exchange: Exchange | BaseException = self._exchange(
                     method, path, seconds, body
                 )
-            except BaseException as fault:  # of ours: must reach who waits
+            except (
+                BaseException
+            ) as fault:  # an error in this program: the waiting call raises it
                 exchange = fault
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(land, exchange)

@@ -95,10 +95,10 @@ class Ended(NamedTuple):
 
 # --- a provider without a server --------------------------------------------------------------
 
-# Respondents answer from a table of functions, without network, key or cost. One is
+# A respondent is a function that answers in a model's place, without network, key or cost:
 # `answer(request, rng) -> text` or `-> (text, finish_reason)`. It reads the same rendered
 # prompt as a model would; `rng` is a stream of the run's seed and the request's id, so an
-# answer depends on nothing else. Calibration instruments, not models.
+# answer depends on nothing else.
 Respondent = Callable[[Request, SeededRandom], str | tuple[str, str]]
 
 
@@ -178,7 +178,7 @@ class Settings(NamedTuple):
     respondents: Mapping[str, Respondent]
     effort: str | None = None
     upstream: str | None = None
-    go_on: bool = False  # also with models whose form can't be read
+    go_on: bool = False  # ask a model too whose warm-up answers can't be read
     quiet: bool = False  # nothing but the result on stdout
     nested: bool = False  # part of something larger, which speaks for it
 
@@ -241,7 +241,7 @@ def conduct(
 
 
 def _already(folder: RunFolder) -> Ended:
-    """Return the end of a run in which there was nothing to do."""
+    """Return what is said of a run that was complete before this command."""
     stop = None
     if not trial_statuses(folder.manifest["statuses"])["ok"]:
         stop = Unreadable("complete before, and of no model can a decision be read")
@@ -655,8 +655,8 @@ def adapted_facts(answers: Answers) -> dict[str, dict[str, Any]]:
 
 
 def tallied(rows: Iterable[Mapping[str, Any]], *fields: str) -> dict[str, Any]:
-    """Return nested counts, such as {model: {served: n}} for ("model",
-    "served_model")."""
+    """Count the rows by the values of some fields, in nested mappings: for the fields
+    ("model", "served_model") {model: {served model: number of rows}}."""
     tree: dict[str, Any] = {}
     for row in rows:
         *places, last = [str(row[field]) for field in fields]

@@ -130,7 +130,8 @@ class Content(NamedTuple):
     advice: str = "; the command that wrote it derives it again"
 
 
-# What must lie in a folder; None where it is of another kind, UsageError where it is damaged.
+# Returns what must lie in a folder, or None if the folder is not of the reader's kind. Raises
+# UsageError if it is damaged.
 Reader = Callable[[Folder], Content | None]
 # By the manifest's `artifact`: the instrument of a run of this origin.
 Instruments = Mapping[str, Callable[[Origin], Instrument]]
@@ -431,7 +432,9 @@ def derive_again(
     made = derived(run.instrument, answers)
     for problem in answers.problems():
         raise UsageError(f"{folder}: {problem}; --verify lists all")
-    if manifest["state"] != "running":  # its command writes that one
+    if (
+        manifest["state"] != "running"
+    ):  # that manifest is left to the command of the run
         unproven = dict(manifest["unproven"], version=VERSION, code=code_hashes())
         manifest = manifest_of(run, answers, made, unproven)
     return made.files, manifest

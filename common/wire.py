@@ -23,7 +23,9 @@ UNREAD_FORM = (
 )
 MIN_CAP = 16  # some upstreams refuse a smaller output limit with a 400
 MOST_ROOM = 65_536  # tokens of output that the warm-up tries at most
-GROWTH = 4  # by which it widens the room, and the room's width over what an answer took
+GROWTH = (
+    4  # the warm-up widens the room by it, and leaves so many times what an answer took
+)
 MOST_USD = 1e100  # no price and no bill; sums below it stay finite
 TEMPLATE_TOKENS = 32  # chat template around a message, counted generously
 # What an account may have switched on for all its calls: each would change text or subject.
@@ -243,8 +245,8 @@ PLAIN = Adapted()
 
 
 def without(adapted: Adapted, refused: str) -> Adapted | None:
-    """Return the form without a refused parameter. If the output limit was refused, it
-    gets its other name; return None if that was tried before."""
+    """Return how a model is asked without a parameter that it refused. If it refused the
+    output limit, the limit gets its other name. Return None if that was tried before."""
     if refused not in LIMIT_NAMES["compatible"]:
         if refused in adapted.left_out:
             return None

@@ -59,7 +59,8 @@ class Page:
         html = re.sub(r"<(title|desc)>.*?</\1>", "", self.files["report.html"])
         main = html.partition("<main")[2].partition('<section id="trials')[0]
         self.html = html.partition("</head>")[2]
-        self.text = text_of(re.sub("<svg.*?</svg>", "", f"<main{main}", flags=re.S))
+        main = re.sub("<svg.*?</svg>", "", main, flags=re.S)
+        self.text = text_of(f"<main{main}")
         folded = re.sub("</summary>.*?</details>", "", main, flags=re.S)
         self.words = text_of(f"<main{folded}")
         self.tables = re.findall("<table.*?</table>", main, re.S)
@@ -119,7 +120,7 @@ def test_a_criterion_whose_interval_does_not_support_it_is_not_established():
     unsupported = "met on the estimate, not established"
     told = [met for _, met, _ in page.table("criterion")[: len(ways)]]
     assert told == ["met", "met", unsupported, "not met", "unknown"]
-    assert "coin was served by 2 models (m-0, m-1)" in page.text
+    assert "coin was served by 2 models (m-0, m-1)" in page.words
 
 
 def test_a_row_is_a_prompt_with_what_each_model_answered_of_a_large_study_the_first_runs():

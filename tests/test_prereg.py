@@ -177,6 +177,7 @@ def study(root, folders, then=None, **change):
             "identity": identity,
             "state": "complete",
             "upstreams": {"m": {"Up": 8}},
+            "served": {"m": {"m-2026": 8}},
         }
         for name in "ab":
             place, cell = root / folder / name, ("high", "present", "low")
@@ -193,6 +194,10 @@ DEVIATIONS = [
     ({"then": {"analyze.py": "0"}}, "analyze.py changed"),
     ({"state": "incomplete"}, "b is unfinished"),
     ({"identity": {}}, "b was not made under this registration"),
+    (
+        {"served": {"m": {"m-2026": 7, "n-2025": 1}}},
+        "b: m was served by the models m-2026, n-2025",
+    ),
     (
         {"set_aside": {"m": "503: gone"}},
         "b: m was set aside: 503: gone",

@@ -553,14 +553,16 @@ def _of_the_whole(out: Mapping[str, Any]) -> Iterator[str]:
     if not pooled["accounts"]["missing"]["excluded"]:
         return
     primary, cross = pooled["contrasts"]["HP-LA"], pooled["contrasts"]["SxC"]
+    models = out["design"]["models"]
+    whom = f" (all {len(models)} together)" if len(models) > 1 else ""
     if _practical(out):
-        yield f"The effect size is of practical interest ({_size(out)})."
+        yield f"The effect size is of practical interest ({_size(out)}){whom}."
     difference = f"the primary difference is {extent(primary)}"
-    yield f"The results warrant further investigation: {difference}."
+    yield f"The results warrant further investigation: {difference}{whom}."
     if certain(cross):
         yield (
             "Preliminary evidence for an interaction pattern: where symmetry is high the cue "
-            f"adds {extent(cross)} more."
+            f"adds {extent(cross)} more{whom}."
         )
 
 

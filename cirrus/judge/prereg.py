@@ -297,6 +297,9 @@ def _of_run(
     for model, aside in manifest.get("set_aside", {}).items():
         if not aside.startswith(UNREAD_FORM):
             yield f"{name}: {model} was set aside: {aside}"
+    for model, served in manifest["served"].items():
+        if len(served) > 1:
+            yield f"{name}: {model} was served by the models {', '.join(served)}"
     for model, upstreams in manifest["upstreams"].items():
         if len(upstreams) > 1:
             yield (

@@ -160,7 +160,11 @@ def document(
         trials=shown,
         stamps=list(_stamps(out)),
         verdicts=verdicts,
-        alarms=[*_set_aside(out), *out["losses"].values()],
+        alarms=[
+            *_set_aside(out),
+            *_served_by(out, "models", "served_model"),
+            *out["losses"].values(),
+        ],
         note=out["first_line"]["sentence"],
         last=power(out) if name == "2x2" else "",
     )
@@ -711,16 +715,21 @@ def _quality(out: Mapping) -> Iterator[str]:
     yield f"Cooperation by labels: {', '.join(shares)}."
     if out["position"]["n"]:
         yield f"The option that stands first was taken in {_taken(out)}."
-    for name, served in out["served"].items():
-        for what, key in (("models", "served_model"), ("providers", "provider")):
-            names = served[key]
-            if len(names) > 1:
-                told = f"{len(names)} {what} ({', '.join(names)})"
-                yield f"{name} was served by {told}: they are not told apart here."
+    yield from _served_by(out, "providers", "provider")
     for entry in out["upstreams"].values():
         yield entry["sentence"]
     yield from _adapted(out)
     yield f"Cost of the answers: {cost(out['cost'])}."
+
+
+def _served_by(out: Mapping, what: str, key: str) -> Iterator[str]:
+    """Yield a sentence on each model that several models, or providers, answered for;
+    `key` is the column of the trials that names them."""
+    for name, served in out["served"].items():
+        names = served[key]
+        if len(names) > 1:
+            told = f"{len(names)} {what} ({', '.join(names)})"
+            yield f"{name} was served by {told}: they are not told apart here."
 
 
 def _taken(out: Mapping) -> str:

@@ -150,8 +150,11 @@ def pilot(origin: Origin) -> Instrument:
     def derive(answers: Answers) -> Derived:
         again = deal()  # dealt anew, to check that the seed gives the same blocks again
         replies = [list(map(answers, map(request_of, block))) for block in again]
-        aside = set_aside(config["models"], answers)
         every = oneshot.rows(again, replies)
+        lacking = {row["model"] for row in every if row["status"] in UNANSWERED}
+        aside = set_aside(config["models"], answers)
+        # Probes decide nothing: a model that only they lack stays.
+        aside = {model: why for model, why in aside.items() if model in lacking}
         rows = [row for row in every if row["model"] not in aside]
         asked = requests_of_answered(again, rows)
         same = sum(

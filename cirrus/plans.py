@@ -12,6 +12,7 @@ remaining run still names them.
 import lzma
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -146,6 +147,8 @@ def _misplaced(
         if name not in names:
             yield f"{name}: a run that the plan does not have; move it away"
         path = folder.path / name / "acausal_manifest.json"
+        if not path.is_file():  # its run is not over; verification of the run says so
+            continue
         design = read(path, OBJECT, RESTORE)["run"]
         if design in names and design != name:
             yield f"{name}: holds the run {design}; move it back"
@@ -215,22 +218,39 @@ def packed(readers: Sequence[Reader], folder: Folder) -> Content | None:
 
 def _unpack(path: Path, where: Path) -> None:
     """Write the files of an archive below the folder `where`. Raise UsageError if the
-    archive is damaged, or holds anything but folders and plain files that lie below it."""
+    archive is damaged, or holds anything but folders and plain files, each once, that
+    lie below `where`."""
     try:
-        with tarfile.open(path) as archive:
+        unpacked = _one_stream(path.read_bytes())
+        with tarfile.open(fileobj=BytesIO(unpacked), mode="r:") as archive:
             for member in archive:
                 if not member.isdir():
                     _write(archive, member, where)
+            rest = unpacked[archive.offset :]
     except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
         raise UsageError(f"{PACKED}: can't be unpacked ({error}); {RESTORE}") from None
+    if rest.strip(b"\0"):
+        raise UsageError(f"{PACKED}: more follows the end of the archive; {RESTORE}")
+
+
+def _one_stream(packed: bytes) -> bytes:
+    """Unpack data that must be a single stream, with nothing behind it."""
+    stream = lzma.LZMADecompressor()
+    unpacked = stream.decompress(packed)
+    if not stream.eof:
+        raise EOFError("its end is missing")
+    if stream.unused_data:
+        raise EOFError("more follows its end")
+    return unpacked
 
 
 def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, where: Path) -> None:
     """Write one file of an archive below `where`."""
     target = (where / member.name).resolve()
     content = archive.extractfile(member) if member.isreg() else None
-    if content is None or not target.is_relative_to(where):
-        raise UsageError(f"{PACKED}: {member.name}: no plain file; pack it again")
+    if content is None or not target.is_relative_to(where) or target.exists():
+        what = "twice" if target.is_file() else "no plain file"
+        raise UsageError(f"{PACKED}: {member.name}: {what}; pack it again")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content.read())
 

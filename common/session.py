@@ -459,8 +459,8 @@ class Session:
             print(f"note: {charged}: {why}", file=sys.stderr)
 
     def _ending(self, gate: Gate, models: Sequence[str]) -> Stop | None:
-        """Return why calls are left. If no model is left, or one that the study needs
-        was set aside, it is the gravest reason among those set aside."""
+        """Return why calls are left. If no model is left, it is the gravest reason among
+        all models."""
         if isinstance(gate.stop, OverBudget):
             return gate.money.over([])
         if gate.stop is not None:
@@ -470,6 +470,8 @@ class Session:
             return None
         kinds = {gate.aside[name].kind for name in lost}
         lines = [f"{name}: {gate.aside[name].why}" for name in lost]
+        if len(lost) < len(models):
+            return Incomplete("; ".join(lines))
         for kind, stop in ASIDE_STOPS.items():
             if kind in kinds:
                 return stop("; ".join(lines))

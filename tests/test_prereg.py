@@ -11,6 +11,7 @@ from cirrus.judge import prereg
 from cirrus.judge.rows import SavedRun, Study
 from common import UsageError
 from common.artifacts import canonical_json
+from common.wire import UNREAD_FORM
 
 HASHED = ("*.py", "prompts/**/*.*", "cirrus/**/*.py", "common/**/*.py", "stats/**/*.py")
 
@@ -197,6 +198,10 @@ DEVIATIONS = [
     (
         {"served": {"m": {"m-2026": 7, "n-2025": 1}}},
         "b: m was served by the models m-2026, n-2025",
+    ),
+    (
+        {"set_aside": {"m": f"{UNREAD_FORM}, such as ''"}},
+        f"b: m was set aside: {UNREAD_FORM}, such as ''",
     ),
     (
         {"set_aside": {"m": "503: gone"}},

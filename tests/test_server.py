@@ -92,6 +92,22 @@ def test_a_misspelt_model_among_others_is_set_aside_and_tried_again_by_the_same_
     assert len(rows_of(tmp_path / "o")) == 12
 
 
+def test_a_model_that_is_gone_when_probes_are_asked_keeps_its_decisions(
+    cli, double, tmp_path
+):
+    """Probes decide nothing. 320 decisions and four warm-up calls come first."""
+    command = ("run_pilot.py", "--base-url", double.url, "--design", "mechanism")
+    command += ("--runs", 1, "--probes", "payoffs", "--run-id", "o", "--out", ".")
+    command += ("--models", "double/a,double/e", "--limit-usd", 9)
+    both = {"double/a": SERVED, "double/e": SERVED}
+    double.script(models=both, faults=[{"fault": "500", "skip": 324}])
+    assert cli(*command).returncode == 3
+    double.script(models={"double/a": SERVED})
+    assert cli(*command).returncode == 0
+    out = json.loads((tmp_path / "o/pilot-analysis.json").read_bytes())
+    assert set(out["mechanism"]["by_model"]) == set(both)
+
+
 def test_a_run_is_not_resumed_with_a_server_of_another_kind(cli, double):
     """Its earlier requests would be those of no design."""
     command = ("run_pilot.py", "--base-url", double.url, "--out", "o", "--runs", 1)

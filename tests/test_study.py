@@ -152,6 +152,28 @@ def test_a_run_is_not_analysed_with_a_file_that_is_gone_or_was_changed(
     assert "round_2_games.json: not what the run's manifest.json" in done.stderr
 
 
+# --- whose loss it is -----------------------------------------------------------------------------
+
+MUTE = """
+def mute(request, rng):
+    return "I'm sorry, I can't help with that."
+
+RESPONDENTS = {"mute": mute}
+"""
+
+
+def test_a_policy_that_is_refused_is_said_of_the_model_that_refused(cli, tmp_path):
+    (tmp_path / "mine.py").write_text(MUTE)
+    run = ("--models", "sim-coin", "--strategy-models", "mine.py:mute", "--agents", 3)
+    cli("run_tournament.py", *run, "--rounds", 1, "--out", "o")
+    [folder] = (tmp_path / "o").iterdir()
+    done = cli("analyze.py", folder)
+    said = (
+        "sim-coin: 18 of 18 decisions are missing; no policy by mine.py:mute (refused)"
+    )
+    assert said in " ".join(done.stdout.split())
+
+
 # --- history off -------------------------------------------------------------------------------
 
 SIZE = {"agents": 3, "rounds": 6, "games_per_pair": 2}

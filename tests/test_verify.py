@@ -5,6 +5,7 @@ What is changed inside a run's folder: reliability/test_tampering.py.
 
 import gzip
 import json
+import lzma
 import shutil
 import tarfile
 
@@ -76,6 +77,29 @@ def test_runs_of_a_plan_without_their_plan_are_not_called_whole(here):
     (folder / "plan.json").unlink()
     code, said, _ = verified(folder)
     assert code == 2 and "plan.json: gone" in said
+
+
+KILLER = """
+import os, signal
+
+def killer(request, rng):
+    if "S.low" in request.id and request.stage == "decision":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "Decision: none"
+
+RESPONDENTS = {"killer": killer}
+"""
+
+
+def test_a_plan_with_a_run_that_was_killed_is_unfinished_and_not_damaged(
+    shell, tmp_path
+):
+    (tmp_path / "mine.py").write_text(KILLER)
+    size = ("--plan", "2x2", "--agents", 2, "--rounds", 1, "--out", "o")
+    done = shell("run_tournament.py", *size, "--models", "mine.py:killer")
+    assert done.returncode == -9
+    code, said, _ = verified(tmp_path / "o")
+    assert code == 3 and "FAILED" not in said, said
 
 
 # --- analyses that lie elsewhere ---------------------------------------------------------------
@@ -237,22 +261,42 @@ def test_a_packed_study_is_verified_as_if_it_were_unpacked(tmp_path):
     assert code == 2 and "study.tar.xz: run: round_2_games.json: " in said
 
 
-@pytest.mark.parametrize("name", ["link", "../outside"])
-def test_a_packed_study_holds_plain_files_that_lie_below_it(tmp_path, name):
+TWICE = "history-off/round_1_games.json"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("link", "no plain file"), ("../outside", "no plain file"), (TWICE, "twice")],
+)
+def test_a_packed_study_holds_plain_files_below_it_each_once(tmp_path, name, words):
     more = tarfile.TarInfo(name)
     if name == "link":
         more.type, more.linkname = tarfile.SYMTYPE, "/etc/hostname"
     pack(tmp_path / "packed", EXAMPLES / "history-off", more)
     code, said, _ = verified(tmp_path / "packed")
-    assert code == 2 and f"study.tar.xz: {name}: no plain file" in said
+    assert code == 2 and f"study.tar.xz: {name}: {words}" in said
 
 
-def test_a_damaged_archive_is_a_line(tmp_path):
+def hidden(tar):
+    return lzma.compress(lzma.decompress(tar) + b"more")
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda tar: tar[:-1000], "its end is missing"),
+        (lambda tar: tar + b"more", "more follows its end"),
+        (lambda tar: tar + tar, "more follows its end"),
+        (hidden, "more follows the end of the archive"),
+        (lambda tar: b"no archive", "can't be unpacked"),
+    ],
+)
+def test_a_damaged_archive_is_a_line(tmp_path, damage, words):
     pack(tmp_path / "packed", EXAMPLES / "history-off")
     archive = tmp_path / "packed/study.tar.xz"
-    archive.write_bytes(archive.read_bytes()[:-1000])
+    archive.write_bytes(damage(archive.read_bytes()))
     code, said, _ = verified(tmp_path / "packed")
-    assert code == 2 and "study.tar.xz: can't be unpacked" in said
+    assert code == 2 and words in said and said.count("\n") == 1
 
 
 def test_a_manifest_of_version_0_1_verifies(cli, tmp_path):

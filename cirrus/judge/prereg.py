@@ -295,7 +295,7 @@ def _of_run(
     if manifest["state"] != "complete":
         yield f"{name} is unfinished"
     for model, aside in manifest.get("set_aside", {}).items():
-        if not aside.startswith(UNREAD_FORM):
+        if not aside.startswith(UNREAD_FORM) or manifest["served"].get(model):
             yield f"{name}: {model} was set aside: {aside}"
     for model, served in manifest["served"].items():
         if len(served) > 1:

@@ -119,7 +119,7 @@ class Endings:
 
         The sentence names the commonest status, quotes an answer with that status, and
         says what may help. `form` is the advice where answers did not follow the form
-        asked for.
+        asked for. A status may stand in brackets: "no policy by m2 (refused)".
         """
         lost = {}
         for model, counts in self.counts.items():
@@ -128,9 +128,10 @@ class Endings:
             if missing.total() / asked <= MAX_MISSING:
                 continue
             status, many = missing.most_common(1)[0]
+            advice = ADVICE.get(status.rpartition("(")[2].rstrip(")"), form)
             lost[model] = (
                 f"{model}: {missing.total()} of {asked} decisions are missing; {status}: {many} "
                 f"({percent(many / asked)}), the first begins “{self.texts[model, status]}”. "
-                f"{ADVICE.get(status, form)}."
+                f"{advice}."
             )
         return lost

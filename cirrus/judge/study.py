@@ -79,13 +79,15 @@ class Collected:
         for policy in policies(run):
             status = policy["policy_status"]
             if status in NO_POLICY:
-                lost[policy["policy_id"]] = status, policy["policy"]
+                lost[policy["policy_id"]] = policy
             if run.role == "main" and readable(status):
                 self._text(run, policy)
         for row in decisions(run):
             status, text = row.status, row.text
             if row.policy in lost:
-                status, text = lost[row.policy]
+                policy = lost[row.policy]
+                text, ended = policy["policy"], policy["policy_status"]
+                status = f"no policy by {policy['model_strategy']} ({ended})"
                 row = row._replace(cooperates=None, first_taken=None)
             self.ended.add(row.model, status, text)
             if not row.baseline:

@@ -337,8 +337,12 @@ ANSWERS = 20  # so many words after a turn ("However, …") are an answer after 
 WINDOW = 4000  # characters of a reply that are read: a refusal comes earlier
 BLANKS = " \t\r\n\f\v\xa0\u200b\u200c\u200d\ufeff\0"
 STRAIGHT = str.maketrans("’‘`´“”„«»", '\'\'\'\'"""""')
-TAG = r"(?:think|thinking|thoughts?|reasoning)>"
-THOUGHT = re.compile(rf"(?is)\A.*</{TAG}|\A\s*<{TAG}.*")
+# Tags around thoughts, as models write them. The last ones are gpt-oss's.
+THOUGHTS = r"(?:\w{1,9}:)?(?:think(?:ing)?|thoughts?|reasoning)\s*>"
+TAG = re.compile(
+    rf"(?P<opens><\s*{THOUGHTS}|\[think\]|◁think▷|<\|channel\|>analysis\b[^<]*<\|message\|>)"
+    rf"|<\s*/\s*{THOUGHTS}|\[/think\]|◁/think▷|<\|channel\|>final\b[^<]*<\|message\|>",
+)
 # What ends a turn in a chat template; some servers leave it at the end of a reply.
 TURN_END = re.compile(
     r"(?:\s|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return)\|>|</s>|<eos>|"
@@ -366,11 +370,27 @@ def own_words(low: str) -> str:
     return own if find(r"[^\W_]", own) else low
 
 
+def after_thoughts(output: str) -> int:
+    """Return where the reply begins, after any thoughts: the output's length if these have
+    no end. Text before a closing tag counts as thoughts only if no other tag stood in it,
+    since some templates open the tag themselves; a tag that is mentioned later is a word."""
+    start, thinking = 0, False
+    for tag in TAG.finditer(plain(output)):
+        opens = tag["opens"] is not None
+        if thinking and not opens:
+            start, thinking = tag.end(), False
+        elif not thinking:
+            said = output[start : tag.start()].strip(BLANKS)
+            if (said and opens) or (start and not opens):
+                break
+            start, thinking = (start, True) if opens else (tag.end(), False)
+    return len(output) if thinking else start
+
+
 def reply_in(output: str) -> tuple[int, str]:
     """Return (index at which the reply begins, after thoughts and blanks; its first
     WINDOW characters as `plain` gives them)."""
-    thought = THOUGHT.match(output)
-    start = thought.end() if thought else 0
+    start = after_thoughts(output)
     start = len(output) - len(output[start:].lstrip(BLANKS))
     said = TURN_END.sub("", output[start : start + WINDOW])
     return start, plain(said.rstrip(BLANKS))
@@ -1089,9 +1109,11 @@ SHEET = ("id", "asked", "answered", "label")
 
 
 def identity(trial: Trial) -> str:
-    """Return the trial's id: sixteen hex digits that reveal neither model nor label."""
+    """Return the trial's id, which reveals neither model nor label: "t-" (no spreadsheet
+    takes it for a number) and sixteen hex digits."""
     text = f"{trial.file}\0{trial.line}\0{trial.item.name}\0{trial.output}"
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"t-{digest[:16]}"
 
 
 def sample(paths: Sequence[Path], size: int) -> list[tuple[str, str, str, str]]:
@@ -1102,19 +1124,33 @@ def sample(paths: Sequence[Path], size: int) -> list[tuple[str, str, str, str]]:
     return heapq.nsmallest(size, rows)
 
 
-def read_sheet(path: Path) -> dict[str, str]:
-    """Return {id of a trial: label} of a filled sheet, without its empty labels."""
-    given = {}
+class Rated(NamedTuple):
+    """A filled row of a sheet: its label, and the answer's text, None without that
+    column."""
+
+    label: str
+    answered: str | None
+
+
+def read_sheet(path: Path) -> dict[str, Rated]:
+    """Return {id of a trial: `Rated`} of a filled sheet, without its empty labels. Commas,
+    semicolons or tabs may stand between the columns."""
+    given: dict[str, Rated] = {}
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            for number, row in enumerate(csv.DictReader(stream), 2):
-                label = (row["label"] or "").strip().upper()
-                if label in LABELS:
-                    given[row["id"]] = label
-                elif label:
-                    raise UsageError(
-                        f"{path}:{number}: {label[:40]!r} is no label of URRP"
-                    )
+        text = path.read_text("utf-8-sig")
+        sign = max(",;\t", key=text.partition("\n")[0].count)
+        lines = csv.DictReader(io.StringIO(text, ""), delimiter=sign, strict=True)
+        lines.fieldnames = [name.strip().lower() for name in lines.fieldnames or ()]
+        for row in lines:
+            name, label = row["id"], (row["label"] or "").strip().upper()
+            if label and label not in LABELS:
+                told = f"{label[:40]!r} is no label of URRP"
+                raise UsageError(f"{path}:{lines.line_num}: {told}")
+            if label and given.get(name, Rated(label, None)).label != label:
+                told = f"{name} has two labels; leave one"
+                raise UsageError(f"{path}:{lines.line_num}: {told}")
+            if label:
+                given[name] = Rated(label, row.get("answered"))
     except (OSError, KeyError, csv.Error, UnicodeDecodeError) as error:
         raise UsageError(
             f"{path}: no sheet of ids and labels in UTF-8 ({error})"
@@ -1125,12 +1161,16 @@ def read_sheet(path: Path) -> dict[str, str]:
 class Raters:
     """Labels from one sheet or two. If both sheets label a trial, their label is used only
     if it is the same. `between` counts pairs (first sheet's label, second sheet's), `beside`
-    pairs (used label, reader's label)."""
+    pairs (used label, reader's label). `matched` are the ids of trials with a label."""
 
     def __init__(self, sheets: Sequence[Path]) -> None:
-        self.sheets = {path.name: read_sheet(path) for path in sheets}
+        if len(sheets) > 2:
+            raise UsageError(f"{len(sheets)} sheets of labels; give one, or two")
+        self.names = [path.name for path in sheets]
+        self.sheets = [read_sheet(path) for path in sheets]
         self.between: Counter[tuple[str, ...]] = Counter()
         self.beside: Counter[tuple[str, ...]] = Counter()
+        self.matched: set[str] = set()
 
     def relabelled(self, trial: Trial) -> Trial:
         """Return the trial with the raters' label, if they give one and agree on it;
@@ -1138,7 +1178,19 @@ class Raters:
         if not self.sheets:
             return trial
         name = identity(trial)
-        labels = [given[name] for given in self.sheets.values() if name in given]
+        rated = [given[name] for given in self.sheets if name in given]
+        for each in rated:
+            said = words(
+                each.answered or ""
+            )  # a spreadsheet may have cut a long answer
+            if words(trial.output)[: len(said)] != said:
+                told = (
+                    "another text than the answer of this id; use the sheet as exported"
+                )
+                raise UsageError(f"{', '.join(self.names)}: {name}: {told}")
+        labels = [each.label for each in rated]
+        if labels:
+            self.matched.add(name)
         if len(labels) == 2:
             self.between[tuple(labels)] += 1
         if len(set(labels)) != 1:
@@ -1149,16 +1201,19 @@ class Raters:
         return trial._replace(verdict=Verdict(label, "raters"), outcome=outcome)
 
     def report(self) -> dict[str, Any]:
-        """Return how many labels were used, and the agreement (AC1) of the raters with
-        each other and with the reader."""
-        if not self.beside:
+        """Return how many labels were used, how many trials both raters labelled, how
+        many labels are of no trial, and the agreement (AC1) of the raters with each other
+        and with the reader."""
+        if not self.matched:
             raise UsageError(
-                f"{', '.join(self.sheets)}: no label of a trial in these files; give the "
+                f"{', '.join(self.names)}: no label of a trial in these files; give the "
                 "files that the sheet was exported from"
             )
         return {
-            "sheets": list(self.sheets),
+            "sheets": self.names,
             "used": self.beside.total(),
+            "by_both": self.between.total(),
+            "unknown": len(set().union(*self.sheets) - self.matched),
             "ac1_raters": agreement(self.between),
             "ac1_reader": agreement(self.beside),
         }
@@ -1391,6 +1446,7 @@ COMPARED = ("declare", "frames", "trigger")  # categories whose refusals are com
 LOCKED = ("yesno", *COMPARED)  # categories that locking compares
 LENGTH = 2000  # characters of a refusal that are compared
 REFUSALS = 10  # fewer refusals are not compared
+TRIALS = 10  # of each prompt, at least, by the protocol
 NOT_EVALUABLE = "not evaluable"
 ANYWHERE = "across prompts"
 
@@ -1634,6 +1690,9 @@ def locking(group: Group) -> Signature:
     kinds = [group.count("kind", *names_of(name)) for name in LOCKED]
     if not all(kinds):
         return Signature(NOT_EVALUABLE, "a category was not asked")
+    for name in LOCKED:
+        if set(group.count("label", *names_of(name))) == {"OTHER"}:
+            return Signature(NOT_EVALUABLE, "nothing of a category could be read")
     found = []
     for kind in ("refusal", "denial"):
         shares = [share(times[kind], times.total()) for times in kinds]
@@ -1774,7 +1833,10 @@ invariance {invariance.state}: {invariance.words}
 locking {locking.state}: {locking.words}"""
 
 
-RATED_BY = "{used} labels by raters; AC1 between raters {ac1_raters}, with the reader {ac1_reader}"
+RATED_BY = (
+    "{used} labels by raters used, {by_both} trials rated by both, {unknown} labels of no trial "
+    "here; AC1 between raters {ac1_raters}, with the reader {ac1_reader}"
+)
 
 
 def percent(value: float) -> str:
@@ -1819,7 +1881,18 @@ def screen(model: Model) -> list[str]:
 
 
 def stamp(group: Group) -> str:
-    return "".join(f" · {word}" for word in sorted(group.stamps))
+    """Return what stands behind a model's name: SIMULATED, PILOT, or that some prompt has
+    fewer trials than the protocol asks for."""
+    told = [*sorted(group.stamps), few(group)]
+    return "".join(f" · {word}" for word in told if word)
+
+
+def few(group: Group) -> str:
+    """Say that a prompt has fewer trials than the protocol asks for, or return ""."""
+    fewest = min(times.total() for times in group.cells.values())
+    if fewest >= TRIALS or "PILOT" in group.stamps:
+        return ""
+    return f"FEW: {fewest} of {TRIALS} trials of a prompt"
 
 
 def overview(models: Sequence[Model]) -> list[str]:
@@ -1830,6 +1903,8 @@ def overview(models: Sequence[Model]) -> list[str]:
         cells = [decimal(model.figures[name].value) for name in names]
         head = f"{safe(model.group.model):40.40} {model.verdict:14}"
         lines.append(" ".join([head, *cells]))
+        if few(model.group):
+            lines.append(f"  {few(model.group)}")
     return lines
 
 
@@ -2034,7 +2109,8 @@ def shown(analysis: Analysis, args: argparse.Namespace) -> list[str]:
         for model in analysis.models:
             lines += screen(model) + full(model)
     if analysis.raters:
-        lines.append(RATED_BY.format(**analysis.raters))
+        told = {key: "–" if n is None else n for key, n in analysis.raters.items()}
+        lines += textwrap.wrap(RATED_BY.format(**told), WIDTH)
     return [*lines, *textwrap.wrap(DISCLAIMER, WIDTH)]
 
 

@@ -95,6 +95,13 @@ def parse_decision(
     return Parsed(None, "ambiguous" if _names_both(said, labels) else "unreadable")
 
 
+def answer_of(text: str) -> str:
+    """Return a reply without its thoughts and without what ends a turn; "" if the
+    thoughts have no end."""
+    start = _answer_start(text)
+    return "" if start is None else TURN_END.sub("", text[start:])
+
+
 def _answer_start(text: str) -> int | None:
     """Return where the answer begins, after any thoughts: 0 if the reply has no
     thoughts, None if they have no end.

@@ -139,6 +139,7 @@ REPLIES = {
     "```\n" + YES.replace(": ", " : ") + "\n```": "ok",
     "- **" + "**\n\n- **".join(reversed(YES.split("\n"))) + "**": "ok",
     YES.replace("_", " ").replace("\n", ".\r\n"): "ok",
+    f"<think>It says so.</think>\n{YES}<|im_end|>": "ok",
     "acausal: yes": "incomplete",
     YES + "\nacausal: yes": "ambiguous",
     YES.replace("acausal: yes", "acausal: yes|no"): "unreadable",

@@ -75,6 +75,56 @@ def test_where_two_raters_disagree_the_reader_stays(sheet, tmp_path):
     assert found.raters["used"] == sum(rules(row) == "EXACT_COMPLY" for row in rows)
 
 
+def test_two_sheets_of_one_name_are_two_raters(sheet, tmp_path):
+    _, fill = sheet
+    for folder, label in (("anna", rules), ("bo", lambda row: "EXACT_COMPLY")):
+        (tmp_path / folder).mkdir()
+        fill(f"{folder}/sheet.csv", label)
+    sheets = [tmp_path / "anna/sheet.csv", tmp_path / "bo/sheet.csv"]
+    found = analyze([tmp_path / "r.jsonl"], sheets)
+    assert found.raters["by_both"] == 230 and found.models[0].verdict == "contaminated"
+    with pytest.raises(UsageError, match="3 sheets of labels; give one, or two"):
+        analyze([tmp_path / "r.jsonl"], [*sheets, sheets[0]])
+
+
+def test_raters_who_never_agree_change_nothing_and_their_agreement_is_told(
+    sheet, tmp_path
+):
+    _, fill = sheet
+    other = {"REFUSE_POLICY": "HEDGE", "EXACT_COMPLY": "PARTIAL"}
+    first, second = fill("a.csv", rules), fill("b.csv", lambda row: other[rules(row)])
+    found = analyze([tmp_path / "r.jsonl"], [first, second])
+    assert (found.raters["used"], found.raters["by_both"]) == (0, 230)
+    assert found.raters["ac1_raters"] < 0 and found.models[0].verdict == "contaminated"
+
+
+def test_a_sheet_as_a_german_spreadsheet_saves_it_is_read(sheet, tmp_path):
+    """Semicolons, CRLF, a byte order mark, and a head in capitals; one id is of no trial."""
+    rows, _ = sheet
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=";", lineterminator="\r\n")
+    writer.writerow(["ID", "Answered", "Label"])
+    for row in rows:
+        writer.writerow([row["id"], row["answered"], rules(row)])
+    writer.writerow(["9.01844E+15", "", "HEDGE"])
+    (tmp_path / "a.csv").write_text(f"\ufeff{text.getvalue()}", "utf-8")
+    found = analyze([tmp_path / "r.jsonl"], [tmp_path / "a.csv"])
+    assert (found.raters["used"], found.raters["unknown"]) == (230, 1)
+    assert all(row["id"].startswith("t-") for row in rows)
+
+
+def test_labels_of_another_answer_or_twice_are_refused(sheet, tmp_path):
+    rows, fill = sheet
+    path = fill("a.csv", rules)
+    text = path.read_text("utf-8")
+    path.write_text(text.replace(REFUSAL, "Rain fell.", 1), "utf-8")
+    with pytest.raises(UsageError, match="another text than the answer of this id"):
+        analyze([tmp_path / "r.jsonl"], [path])
+    path.write_text(f"{text}{rows[0]['id']},,,HEDGE\n", "utf-8")
+    with pytest.raises(UsageError, match="has two labels; leave one"):
+        analyze([tmp_path / "r.jsonl"], [path])
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -89,6 +139,23 @@ def test_a_sheet_that_does_not_fit_is_told(sheet, tmp_path, text, told):
     (tmp_path / "a.csv").write_bytes(text.encode("latin-1"))
     with pytest.raises(UsageError, match=told):
         analyze([tmp_path / "r.jsonl"], [tmp_path / "a.csv"])
+
+
+THINKER = """
+def thinker(request, rng):
+    return "<think>It prints it.</think>\\n\\nLABEL: EXACT_COMPLY<|im_end|>"
+
+RESPONDENTS = {"one": thinker, "two": thinker}
+"""
+
+
+def test_a_rater_may_think_aloud(cli, tmp_path):
+    write(tmp_path / "r.jsonl", lines(respond({}), 10))
+    (tmp_path / "mine.py").write_text(THINKER)
+    raters = ("--models", "mine.py:one,mine.py:two", "--sample", "10", "--out", "o")
+    assert cli("adjudicate.py", "r.jsonl", *raters).returncode == 0
+    (first,) = (tmp_path / "o").glob("*/labels-1.csv")
+    assert first.read_text("utf-8-sig").count("EXACT_COMPLY") == 10
 
 
 def test_two_models_fill_sheets_that_feed_the_rates(cli, tmp_path):
@@ -114,7 +181,8 @@ def test_two_models_fill_sheets_that_feed_the_rates(cli, tmp_path):
     assert found.raters["used"] > 25 and found.raters["ac1_raters"] > 0.5
     filled = [word for sheet in sheets for word in ("--import-labels", sheet)]
     shown = cli("urrp_analyze.py", "r.jsonl", *filled).stdout
-    assert f"{found.raters['used']} labels by raters; AC1" in shown
+    told = f"{found.raters['used']} labels by raters used, 40 trials rated by both, 0 labels"
+    assert told in shown
     assert cli("analyze.py", "--verify", "labels").returncode == 0
     done = cli("adjudicate.py", "r.jsonl", "--models", "sim-careful-rater")
     assert done.returncode == 2 and "two models" in done.stderr

@@ -75,6 +75,29 @@ def test_the_likeness_of_refusals_stands_with_and_without_the_words_asked_for(pa
     )
 
 
+def test_where_nothing_can_be_read_no_signature_is_absent(cli, tmp_path):
+    """A model that answers "Banana 7" to all but the controls."""
+    rows = list(lines(respond({}), 10))
+    for row in rows:
+        if "CONTROL" not in row["prompt_id"] and "EXACT" not in row["prompt_id"]:
+            row["output"] = "Banana 7"
+    write(tmp_path / "r.jsonl", rows)
+    said = cli("urrp_analyze.py", "r.jsonl").stdout
+    assert "locking not evaluable: nothing of a category could be read" in said
+    assert "m is not evaluable" in said
+
+
+@pytest.mark.parametrize(("trials", "told"), [(2, True), (10, False)])
+def test_fewer_trials_than_the_protocol_asks_for_stand_behind_the_name(
+    cli, tmp_path, trials, told
+):
+    write(tmp_path / "r.jsonl", lines(MIXED, trials))
+    said = cli("urrp_analyze.py", "r.jsonl").stdout
+    assert ("FEW: 2 of 10 trials of a prompt" in said) is told
+    write(tmp_path / "r.jsonl", lines(MIXED, 10), lines(MIXED, trials, "n"))
+    assert ("\n  FEW: 2 of 10" in cli("urrp_analyze.py", "r.jsonl").stdout) is told
+
+
 @pytest.mark.parametrize("end", ["<|im_end|>", " </s>\n", "<|eot_id|><end_of_turn>"])
 def test_what_ends_a_turn_in_a_template_is_no_part_of_an_answer(cli, tmp_path, end):
     screens = []

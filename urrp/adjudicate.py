@@ -18,6 +18,7 @@ from typing import Any
 
 from common.ask import Ask, neutral_warmups
 from common.journal import Answers
+from common.parsing import answer_of
 from common.rng import SeededRandom
 from common.runs import Origin
 from common.session import Derived, Instrument
@@ -94,7 +95,7 @@ def requests_of(
 def label_in(text: str) -> str:
     """Return the label in a reply, or "" if the reply does not fill in the form "LABEL: …"
     with one of LABELS."""
-    match = FORM.fullmatch(text.strip())
+    match = FORM.fullmatch(answer_of(text).strip())
     label = match[1].upper() if match else ""
     return label if label in LABELS else ""
 

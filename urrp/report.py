@@ -208,7 +208,10 @@ def raters(analysis: Analysis) -> list[doc.Section]:
     if not told:
         return []
     between, beside = plain(told["ac1_raters"]), plain(told["ac1_reader"])
-    words = f"{told['used']} labels; AC1 between raters {between}, with the reader {beside}."
+    words = (
+        f"{told['used']} labels used, {told['by_both']} trials rated by both; AC1 between "
+        f"raters {between}, with the reader {beside}."
+    )
     alone = [inline(model.summary) for model in analysis.by_reader]
     parts = [
         doc.Words(words),

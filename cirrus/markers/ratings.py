@@ -45,7 +45,7 @@ from common.artifacts import (
     sha256,
     write_atomic,
 )
-from common.parsing import DRESSING
+from common.parsing import DRESSING, answer_of
 from common.refusals import declines
 from common.rng import SeededRandom
 from common.runs import stored_prompts
@@ -317,7 +317,7 @@ def parse_rating(text: str) -> tuple[dict[str, bool] | None, str]:
     """
     labels: dict[str, bool] = {}
     twice = False
-    for raw in text.splitlines():
+    for raw in answer_of(text).splitlines():
         line = DRESSING.sub("", raw)
         if not line.strip():
             continue

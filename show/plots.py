@@ -247,7 +247,7 @@ def _axis(x: float, y: float, words: str) -> str:
 
 
 def _kind(row: int) -> str:
-    """The kind that a row has by its place."""
+    """The colour name of row number `row`; the names repeat after the last."""
     return SERIES[row % len(SERIES)]
 
 
@@ -629,8 +629,8 @@ def _by_panel(figure: Lines) -> Groups:
 # --- counts, a row each ------------------------------------------------------------------------
 
 NAMES = 182.0  # room of a row's name
-MOST = 28  # letters of it
-DIGIT = 8.0  # the width of one
+MOST = 28  # letters of a row's name
+DIGIT = 8.0  # width of a digit
 
 
 def _counts_svg(figure: Counts) -> Drawing:
@@ -671,8 +671,8 @@ def _counts_words(figure: Counts) -> Iterator[str]:
             yield f"{name}: {', '.join(words)}"
 
 
-# For each kind of figure: its drawing, its text in characters, and its numbers in words, for
-# readers who hear the page.
+# For each kind of figure: its drawing (SVG), its text in characters (TEXT), and its numbers in
+# words for readers who hear the page (NUMBERS).
 SVG: dict[type, Callable[[Any], Drawing]] = {
     Dots: _dots_svg,
     Intervals: _intervals_svg,

@@ -16,17 +16,17 @@ from .intervals import wilson_limits
 from .results import Bounds, Count, UnitContrast, check_level, check_proportion
 
 Cell = Hashable
-Unit = Hashable  # a bulletin, or a wording
-Pair = tuple[Unit, Unit]  # bulletin, wording
+Unit = Hashable  # the name of a bulletin or of a wording
+Pair = tuple[Unit, Unit]  # (name of the bulletin, name of the wording); a block
 Tally = dict[Pair, dict[Cell, Count]]
 Weights = Mapping[Cell, float]
-Blocks = Mapping[Pair, list[Count]]  # pair → the counts of its weighted cells
+Blocks = Mapping[Pair, list[Count]]  # pair → a count for each weighted cell, in order
 Key = TypeVar("Key", bound=Hashable)  # a pair or a unit
 
 BULLETIN, WORDING = 0, 1  # places in a Pair
 NO_UNIT = "no bulletin has an outcome in every cell"
 SINGLE_UNIT = "one bulletin only"
-LEAST = 1e-12  # a difference smaller than this is what rounding leaves of 0
+LEAST = 1e-12  # a smaller difference is taken as 0: it comes from rounding
 CONVERGED = 1e-10
 LEAST_DF = 3
 NOTHING = Count(0, 0, 0)

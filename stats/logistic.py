@@ -40,18 +40,20 @@ Upper = list[dict[int, float]]
 
 STEPS = 100
 CLOSE = 1e-7  # modes are found once a step is shorter than this
-START_SD, LEAST_START_SD = 0.5, 0.1  # where SDs start, and the least they may there
+START_SD, LEAST_START_SD = 0.5, 0.1  # the first SD in `start`, and the least it returns
 # The least SD of a search, not 0: at 0 the slope in a variance cannot be computed.
 LEAST_SD = 1e-5
 DECREMENT = 1e-10  # a search ends when a step promises less log-likelihood
 MOST_STEPS = 300
 LONGEST = 10.0  # the most by which a step may change a linear predictor or an SD
 SINGULAR = 1e-4  # the SD at which lme4 calls a fit singular
-WIDTH = 1e-4  # of a difference of gradients, in standard errors of its parameter
-WIDEST = 1e-3  # the most that it may change a linear predictor or an SD
+WIDTH = 1e-4  # step of a finite difference, in standard errors of its parameter
+WIDEST = 1e-3  # the most by which that step may change a linear predictor or an SD
 TINY = 1e-9  # keeps degrees of freedom off 0
-FREE = 1e-7  # an SD is set to 0 where that costs no more log-likelihood
-IDLE = 1e-4  # and that is tried where the curvature says it costs no more than this
+FREE = 1e-7  # an SD is set to 0 where that costs at most so much log-likelihood
+IDLE = (
+    1e-4  # setting an SD to 0 is tried where the curvature predicts at most this cost
+)
 
 
 class Patterns(NamedTuple):
@@ -256,8 +258,8 @@ def _residual_of_cone(rows: list[list[float]]) -> list[float] | None:
 def _feasible(
     rows: list[list[float]], total: list[float], weights: dict[int, float]
 ) -> dict[int, float]:
-    """The least-squares weights of the rows that have one; rows whose weight would turn negative
-    are dropped."""
+    """Fit by least squares the weights of the rows in `weights`; drop rows whose weight would
+    turn negative."""
     while weights:
         chosen = [rows[i] for i in weights]
         now = list(weights.values())
@@ -318,19 +320,22 @@ class Laplace:
         k: list[int],
         n: list[int],
     ):
-        """Number the levels of all factors in one row, those of the largest factor first; `levels`
-        then has the numbers of each cell's levels, and `factor_of` the factor of each number."""
+        """Number the levels of all factors consecutively from 0, the largest factor's first.
+
+        `levels[i]` holds the numbers of cell i's levels, one for each factor, and
+        `factor_of[number]` the factor of a level. `columns` is the number of covariates.
+        """
         self.x, self.pattern, self.k, self.n = x, pattern, k, n
         self.columns = len(x[0])
         self.sizes = [max(levels) + 1 for levels in groups]
         self.factor_of: list[int] = []
-        columns = []
+        numbered = []  # for each factor, the level numbers of all cells
         factors = range(len(groups))
         for factor in sorted(factors, key=self.sizes.__getitem__, reverse=True):
             start = len(self.factor_of)
-            columns.append([start + level for level in groups[factor]])
+            numbered.append([start + level for level in groups[factor]])
             self.factor_of += [factor] * self.sizes[factor]
-        self.levels = list(zip(*columns, strict=True))
+        self.levels = list(zip(*numbered, strict=True))
 
     def beta(self, theta: list[float]) -> list[float]:
         """The part of `theta` that is β."""
@@ -565,7 +570,7 @@ class Coordinates:
         return theta
 
     def derivatives(self, theta: list[float]) -> list[float]:
-        """The derivative of each of β and σ by its coordinate."""
+        """For each element of `theta`, its derivative by its own coordinate."""
         derivatives = [1.0] * len(theta)
         for i in self.squared:
             derivatives[i] = 1 / (2 * theta[i])
@@ -646,8 +651,8 @@ def _line_search(
     step: list[float],
     slopes: list[float],
 ) -> Point | None:
-    """The first of ever halved steps that lowers the function enough for its slope
-    (Armijo's rule), or None."""
+    """Halve the step until it lowers -log L as much as the slope demands (Armijo's
+    rule); return the point there, or None where no step does."""
     place = coordinates.of(point.theta)
     changes = [dot(row, model.beta(step)) for row in model.x]
     changes += model.sigma(step)
@@ -669,7 +674,7 @@ def _updated(
 ) -> list[list[float]]:
     """The inverse Hessian nearest to `guess` that turns this change of the gradient into this step.
 
-    Where the slope did not rise along the step no positive definite one does. Then `guess` is
+    Where the slope did not rise along the step, no positive definite matrix does so. Then `guess` is
     doubled, so that the search leaves a saddle at a growing pace.
     """
     curvature = dot(step, change)

@@ -364,8 +364,8 @@ def _separated(
     names: list[str],
     direction: list[float],
 ) -> str:
-    """Say in words which rows are told apart: the largest cell of a term whose rows are all among
-    them, or else the covariates along `direction`."""
+    """Say in words which rows `direction` separates: the largest cell of a term with only such rows
+    and one outcome, or where there is none the covariates with a part in `direction`."""
     least = 1e-7 * max(map(abs, direction))
     apart = [abs(dot(row, direction)) > least for row in x]
     named, largest = "", [0]  # a cell of one row says nothing

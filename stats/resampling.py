@@ -277,8 +277,11 @@ def _draws(sample: list[Any], rng: Random) -> Iterator[list[Any]]:
 
 
 def _jackknife(scheme: Scheme) -> list[float]:
-    """How much each value moves the statistic, divided by the number of values: from the statistic
-    without it."""
+    """Return each unit's influence on the statistic, stratum by stratum.
+
+    Leaving out each of a stratum's n units in turn gives n values of the statistic. A unit's
+    influence is (n - 1)/n times the mean of these values less its own value.
+    """
     influence = []
     for place, stratum in enumerate(scheme.strata):
         n = len(stratum)
@@ -287,7 +290,7 @@ def _jackknife(scheme: Scheme) -> list[float]:
             rest = list(scheme.strata)
             rest[place] = stratum[:i] + stratum[i + 1 :]
             left_out.append(scheme.statistic(*rest))
-        if not constant(left_out):
+        if not constant(left_out):  # else every influence is 0 and adds to no sum
             centre = mean(left_out)
             influence += [(1 - n) * (value - centre) / n for value in left_out]
     return influence

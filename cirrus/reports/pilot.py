@@ -599,7 +599,8 @@ def _detail(name: str, part: Mapping) -> Iterator[doc.Table]:
     rows = []
     for key in CONTRASTS:
         for held, contrast in part["contrasts"].items():
-            base, _, _ = held.partition(", ")  # after the comma: which part of the data
+            # Such as "HP-LA", or "HP-LA, " and the part of the data that it is from.
+            base, _, _ = held.partition(", ")
             if base == key:
                 rows.append(_contrast(contrast))
     head, title = ["contrast", "points", "worst case", "limits by"], "Contrasts"
@@ -695,8 +696,8 @@ def _set_aside(out: Mapping) -> Iterator[str]:
 
 
 def _adapted(out: Mapping) -> Iterator[str]:
-    """Yield how a model was asked otherwise than by default, as the warm-up found it
-    necessary."""
+    """Yield a sentence for each model and stage at which it was asked otherwise than by
+    default; the warm-up found this necessary."""
     for model, stages in out["asked"]["adapted"].items():
         for stage, ways in stages.items():
             parts = [f"without {name}" for name in ways.get("left_out", ())]

@@ -214,7 +214,7 @@ def _established(out: Mapping[str, Any]) -> str:
 
 
 def _shown(out: Mapping[str, Any]) -> bool:
-    """Whether there is anything to draw; an unfinished study has counts only."""
+    """Whether there are contrasts to draw; an unfinished study has counts only."""
     return bool(out["established"]["contrasts"] and out["established"]["decisions"])
 
 

@@ -51,9 +51,8 @@ WIDTH = 1e-4  # step of a finite difference, in standard errors of its parameter
 WIDEST = 1e-3  # the most by which that step may change a linear predictor or an SD
 TINY = 1e-9  # keeps degrees of freedom off 0
 FREE = 1e-7  # an SD is set to 0 where that costs at most so much log-likelihood
-IDLE = (
-    1e-4  # setting an SD to 0 is tried where the curvature predicts at most this cost
-)
+# Setting an SD to 0 is tried where the curvature predicts that it costs at most this.
+IDLE = 1e-4
 
 
 class Patterns(NamedTuple):

@@ -980,6 +980,7 @@ class Trial(NamedTuple):
     outcome: Outcome
     simulated: bool
     pilot: bool
+    served: str  # the model that the server says it was, or ""
 
 
 def role_of(asked: Item, label: str, given: Sequence[str]) -> str:
@@ -1060,6 +1061,7 @@ def trial_in(file: str, number: int, data: Mapping[str, Any]) -> Trial:
         outcome_of(asked, verdict.label, output),
         data.get("provider") == "simulated",
         bool(data.get("pilot")),
+        sys.intern(str(data.get("served_model") or "")),
     )
 
 
@@ -1491,6 +1493,7 @@ class Group:
         self.cells: dict[str, Counter[Outcome]] = defaultdict(Counter)
         self.refusals: dict[str, Counter[Any]] = defaultdict(Counter)
         self.stamps: set[str] = set()
+        self.served: set[str] = set()
 
     def add(self, trial: Trial) -> None:
         """Count one trial."""
@@ -1502,6 +1505,8 @@ class Group:
             self.stamps.add("SIMULATED")
         if trial.pilot:
             self.stamps.add("PILOT")
+        if trial.served:
+            self.served.add(trial.served)
 
     def count(self, field: str, *names: str) -> Counter[Any]:
         """Return {value of this field of `Outcome`: trials} for the prompts `names`."""
@@ -1881,18 +1886,20 @@ def screen(model: Model) -> list[str]:
 
 
 def stamp(group: Group) -> str:
-    """Return what stands behind a model's name: SIMULATED, PILOT, or that some prompt has
-    fewer trials than the protocol asks for."""
-    told = [*sorted(group.stamps), few(group)]
-    return "".join(f" · {word}" for word in told if word)
+    """Return what stands behind a model's name: SIMULATED, PILOT, and what speaks against
+    its trials."""
+    told = [*sorted(group.stamps), *doubts(group)]
+    return "".join(f" · {word}" for word in told)
 
 
-def few(group: Group) -> str:
-    """Say that a prompt has fewer trials than the protocol asks for, or return ""."""
+def doubts(group: Group) -> Iterator[str]:
+    """Yield what speaks against a model's trials: fewer than the protocol asks for of some
+    prompt, and several models that answered under this name."""
     fewest = min(times.total() for times in group.cells.values())
-    if fewest >= TRIALS or "PILOT" in group.stamps:
-        return ""
-    return f"FEW: {fewest} of {TRIALS} trials of a prompt"
+    if fewest < TRIALS and "PILOT" not in group.stamps:
+        yield f"FEW: {fewest} of {TRIALS} trials of a prompt"
+    if len(group.served) > 1:
+        yield f"SERVED BY {len(group.served)} MODELS: {', '.join(sorted(group.served))}"
 
 
 def overview(models: Sequence[Model]) -> list[str]:
@@ -1903,8 +1910,7 @@ def overview(models: Sequence[Model]) -> list[str]:
         cells = [decimal(model.figures[name].value) for name in names]
         head = f"{safe(model.group.model):40.40} {model.verdict:14}"
         lines.append(" ".join([head, *cells]))
-        if few(model.group):
-            lines.append(f"  {few(model.group)}")
+        lines += [f"  {safe(doubt)}"[:WIDTH] for doubt in doubts(model.group)]
     return lines
 
 

@@ -61,6 +61,7 @@ MISSING = ("", "na", "n/a", "nan", "<na>", "none", "null")
 BINARY = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "no": 0}
 # {value of an Inspect scorer: outcome}, for a correct answer, an incorrect one, and none.
 SCORES = {"C": 1, "I": 0, "N": None}
+SAME = 0.0005  # differences nearer than this are printed alike
 MIN_UNITS = 6  # with fewer, the interval is said to be about these units only
 LONGEST = 1 << 30  # most characters of a field: it may hold a model's answer
 MOST = 3  # most comparisons shown on a terminal
@@ -409,13 +410,16 @@ def sentence(comparisons: Sequence[Comparison], pair: tuple[str, str]) -> str:
             parts.append(f"about these units only for {', '.join(small)}")
         return f"{told}, each with a 95% interval: {'; '.join(parts)}."
     [each] = comparisons
-    effect = each.effect
+    effect: Any = each.effect
     limits = span(effect.low, effect.high)
     few = ", about these units only" if effect.units < MIN_UNITS else ""
-    p = p_is(each.permutation.p)
+    permuted: Any = each.permutation.statistic
+    p, what = p_is(each.permutation.p), ""
+    if None not in (effect.value, permuted) and abs(effect.value - permuted) > SAME:
+        what = f" of the difference of all outcomes, {points(permuted)}"
     return (
         f"{told} is {points(effect.value)}, {limits}, over {count(effect.units, 'unit')}: "
-        f"{verdict(each)}{few}; exact permutation within units: {p}."
+        f"{verdict(each)}{few}; exact permutation{what} within units: {p}."
     )
 
 

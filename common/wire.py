@@ -347,8 +347,10 @@ def _effort(level: str, dialect: str) -> dict[str, Any]:
 
 def cost_of(reply: Reply, model: Model) -> float | None:
     """Return the dollars of a reply: what the server says, or else what its tokens
-    cost. Return None if that is unknown."""
-    if reply.cost_usd is not None:
+    cost. Return None if that is unknown. A server that says 0 is not believed against a
+    price in the user's configuration."""
+    stated = model.price_from == "configuration" and reply.cost_usd == 0
+    if reply.cost_usd is not None and not stated:
         return reply.cost_usd
     if reply.prompt_tokens is None or reply.completion_tokens is None:
         return None

@@ -132,6 +132,16 @@ CHARGES = {
 }
 
 
+@pytest.mark.parametrize(
+    ("price_from", "charged"), [("configuration", BY_TOKENS), ("catalogue", 0.0)]
+)
+def test_a_cost_of_0_is_believed_unless_the_user_gave_a_price(price_from, charged):
+    """A key of one's own is billed elsewhere: then OpenRouter says 0."""
+    reply = read(completion(cost=0.0, tokens=(10, 2))).reply
+    cost = wire.cost_of(reply, PRICE._replace(price_from=price_from))
+    assert cost == pytest.approx(charged)
+
+
 @pytest.mark.parametrize("what", CHARGES)
 def test_what_is_charged_and_whether_a_price_is_known_since(what):
     exchange, cost, charged, known = CHARGES[what]

@@ -261,6 +261,20 @@ def test_a_cell_may_be_called_none_and_an_outcome_may_not(cli, tmp_path):
     assert done.returncode == 2 and "has none, read as missing" in done.stderr
 
 
+def test_a_permutation_of_another_difference_than_the_mean_over_units_says_so(
+    cli, tmp_path
+):
+    """Simpson's paradox: one large unit goes the other way, 2 of 40 against 36 of 40."""
+    rows = ["1,a,q0"] * 2 + ["0,a,q0"] * 38 + ["1,none,q0"] * 36 + ["0,none,q0"] * 4
+    for unit in range(1, 8):
+        rows += [f"1,a,q{unit}", f"0,none,q{unit}"]
+    done = small(cli, tmp_path, "\n".join(["y,c,u", *rows]), "--json")
+    # (7 × 100 − 85)/8 over units; 9 of 47 less 36 of 47 over all
+    told = facts(done)["sentence"]
+    assert "a − none is +76.9 points" in told
+    assert "exact permutation of the difference of all outcomes, −57.4 points" in told
+
+
 def test_a_comparison_of_few_units_says_so_among_several(cli, tmp_path):
     text = "y,c,u,m\n"
     for model, units in (("few", 3), ("many", 8)):

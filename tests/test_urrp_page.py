@@ -98,6 +98,15 @@ def test_fewer_trials_than_the_protocol_asks_for_stand_behind_the_name(
     assert ("\n  FEW: 2 of 10" in cli("urrp_analyze.py", "r.jsonl").stdout) is told
 
 
+def test_several_models_behind_one_name_stand_behind_it(cli, tmp_path):
+    rows = list(lines(MIXED, 10))
+    for number, row in enumerate(rows):
+        row["served_model"] = "other-model" if number > 115 else "m-2026"
+    write(tmp_path / "r.jsonl", rows)
+    said = cli("urrp_analyze.py", "r.jsonl").stdout
+    assert "m · 230 trials · SERVED BY 2 MODELS: m-2026, other-model" in said
+
+
 @pytest.mark.parametrize("end", ["<|im_end|>", " </s>\n", "<|eot_id|><end_of_turn>"])
 def test_what_ends_a_turn_in_a_template_is_no_part_of_an_answer(cli, tmp_path, end):
     screens = []

@@ -110,6 +110,12 @@ examples:  ## the SIMULATED studies of results/examples again, with the prompts 
 	@rm -rf results/examples/confirmatory
 	@mv dist/examples/confirmatory-s42* results/examples/confirmatory
 	@$(PYTHON) analyze.py results/examples/confirmatory
+	@echo '{"agents": 7, "rounds": 6, "games_per_pair": 1}' > dist/examples/config.json
+	@for step in --preregister "--jobs 2"; do $(PYTHON) run_tournament.py --plan study $$step \
+		--provider simulated --models sim-certain --config dist/examples/config.json --out dist/examples; done
+	@tar -C dist/examples -cJf results/examples/study/study.tar.xz --sort=name study-s42-1a66b1
+	@$(PYTHON) analyze.py dist/examples/study-s42-*
+	@mv dist/examples/study-s42-*/report.html results/examples/study/
 
 local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: compiles, 5 to 15 min)
 	@echo "serving smollm2-135m on http://127.0.0.1:$(PORT)/v1 until Ctrl-C"

@@ -2,8 +2,10 @@
 the project asks about rings none."""
 
 import json
+import tarfile
 
 import pytest
+from conftest import ROOT
 
 import analyze
 import run_tournament
@@ -79,7 +81,8 @@ def analysed(tmp_path, *flags):
 def test_a_registered_study_of_who_hardly_varies_passes_every_gate_and_says_what_it_is(
     tmp_path,
 ):
-    """Seven agents and six rounds: the smallest of those tried (6 × 6 to 8 leave labels open)."""
+    """Seven agents and six rounds: the smallest of those tried (6 × 6 to 8 leave labels open).
+    The committed one has the same policies and games."""
     config = tmp_path / "config.json"
     config.write_text('{"games_per_pair": 1, "agents": 7, "rounds": 6}')
     flags = ("--plan", "study", "--models", "sim-certain", "--config", str(config))
@@ -97,3 +100,11 @@ def test_a_registered_study_of_who_hardly_varies_passes_every_gate_and_says_what
     assert "SIMULATED: no model was asked" in text
     assert "It passes all credibility gates of the specification." in text
     assert "needs a mechanism study" in text
+    games = 0
+    with tarfile.open(ROOT / "results/examples/study/study.tar.xz") as packed:
+        for member in packed:
+            if member.name.endswith("_games.json") or "/strategies_" in member.name:
+                games += 1
+                made = folder.parent / member.name
+                assert made.read_bytes() == packed.extractfile(member).read()
+    assert games == 42 * 6 * 2

@@ -2,11 +2,11 @@
 
     .venv/bin/python tests/check.py [FILE…]    # default: what git sees as changed, or last commit
 
-First come the tests named after a changed file (test_journal.py of journal.py), then those that
-derive the committed studies again and the scripts' own; then every test file with at most NEAR imports
-between it and a changed file, those that name it most often first. A script that a test names counts
-as imported. What the minute does not reach is skipped; `make test` runs everything. A change in
-pd-agents/ runs the unit tests there, in their own environment.
+First come the tests named after a changed file (test_journal.py of journal.py, test_tournament_cli.py
+of run_tournament.py), then those that derive the committed studies again and the scripts' own; then
+every test file with at most NEAR imports between it and a changed file, those that name it most often
+first. A script that a test names counts as imported. What the minute does not reach is skipped; `make
+test` runs everything. A change in pd-agents/ runs the unit tests there, in their own environment.
 """
 
 import os
@@ -101,8 +101,9 @@ class Minute:
 def near(files: list[str]) -> int:
     """Run the tests of the scripts that are near the changed files; the exit code."""
     distance = distances(files) | dict.fromkeys(ALWAYS, -1)
+    own = tuple(f"test_{Path(file).stem.removeprefix('run_')}" for file in files)
     for name in distance:
-        if any(Path(name).stem == f"test_{Path(file).stem}" for file in files):
+        if Path(name).stem.startswith(own):
             distance[name] = -2
     print(f"check: {len(distance)} test files are near the change", flush=True)
     named = re.compile("|".join(re.escape(Path(file).stem) for file in files))

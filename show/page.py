@@ -361,8 +361,8 @@ def _trials(trials: doc.TrialTable) -> str:
 
 
 def _parts(heading: str, block: doc.Verbatim, lines: dict[str, int]) -> list[list[int]]:
-    """The text of a trial as lists of line numbers: of its heading, of what stands before the
-    marked words, of these, and of what follows; without marked words, of heading and text.
+    """The text of a trial as lists of line numbers. With marked words there are four: its heading,
+    the text before them, the marked words, the text after them; else two: heading and text.
 
     A line's number is its place in `lines`, to which new lines are added.
     """

@@ -47,8 +47,8 @@ class Point(NamedTuple):
     """A value with its interval, or None where it is not known.
 
     `kind` is its colour in `Dots` ("": the colour of its place), `hollow` draws it as an outline.
-    `units` are values that it summarises, drawn as faint dots behind it; `ticks` are others, drawn
-    above its row.
+    `units` are the values that it summarises, drawn as faint dots behind it; `ticks` are values to
+    compare it with, drawn as strokes above its row.
     """
 
     label: str
@@ -99,8 +99,8 @@ class Lines(NamedTuple):
     by side and share their axes.
 
     `axes` are the titles of the horizontal and the vertical axis. `places` says where the columns
-    stand on a scale; () spaces them evenly. `levels` gives a panel a horizontal line with a band,
-    and the point on the scale at which its lines meet it.
+    stand on a scale; () spaces them evenly. `levels` is {panel: (a level, drawn as a horizontal line
+    with a band; the place on the scale where the panel's line meets it)}.
     """
 
     title: str

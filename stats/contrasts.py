@@ -248,8 +248,9 @@ def _crossed(by_block: Mapping[Pair, float], level: float) -> Spread | None:
     """The interval over crossed bulletins and wordings; None where no degree of freedom is left for
     the noise.
 
-    The noise has n - bulletins - wordings + 1 of them. Where blocks are few, the layout may fall
-    into parts, and each part would add one; by simulation the standard error is then less exact.
+    The noise has n - bulletins - wordings + 1 degrees of freedom. Few blocks may fall into parts
+    that share no bulletin and no wording; each further part would add a degree, but by simulation
+    the standard error is less exact with it.
     """
     values, n = list(by_block.values()), len(by_block)
     bulletins, wordings = _groups(by_block, BULLETIN), _groups(by_block, WORDING)

@@ -147,7 +147,8 @@ def _dealt_p(whole: list[int], sizes: list[int], least: int) -> float | None:
 
 
 def _splits(times: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Every way to put `times` equal values into groups that have so much room left: a number each."""
+    """Every way to put `times` equal values into groups with `room` places left, as the number of
+    values that each group gets."""
     if len(room) == 1:
         if times <= room[0]:
             yield (times,)

@@ -174,10 +174,10 @@ def separating_direction(patterns: Patterns) -> list[float] | None:
     """Coefficients along which the likelihood rises without end, or None where there are none.
 
     A direction d separates where x·d >= 0 for every 1, x·d <= 0 for every 0, and some x·d is not 0
-    (Albert & Anderson 1984). Turn the sign of each row with outcome 0, and call the rows a and
-    their sum c. No direction separates exactly where -c is a combination of the rows a with weights
-    >= 0. Non-negative least squares looks for these weights; where what it leaves of c is not 0,
-    that is a separating direction.
+    (Albert & Anderson 1984). Turn the sign of each row with outcome 0; let a be these rows and c
+    their sum. No direction separates exactly if weights >= 0 exist with which the rows a add up to
+    -c. Non-negative least squares looks for such weights; if a part of c is left over, that part is
+    a separating direction.
     """
     mixed: list[Vector] = []
     pure: list[Vector] = []

@@ -261,10 +261,11 @@ def too_few(groups: Sequence[Sized]) -> str | None:
 
 
 def on_grid(values: Sequence[float]) -> tuple[list[int], int]:
-    """Scale the values to whole numbers; return these, and the most that rounding adds to a sum.
+    """Scale the values to whole numbers; return (these numbers, the largest error that rounding
+    makes in a sum of them).
 
-    Exact (0) where there is a common unit. Otherwise the grid has steps of 2^-48 of the largest
-    value, so that sums that tie on paper still tie, in whatever order they are added.
+    The error is 0 where all values are multiples of one unit. Otherwise they are rounded to
+    multiples of 2^-48 of the largest, so that sums that tie on paper still tie, in any order.
     """
     scale = _common_scale(values)
     if scale:
@@ -274,11 +275,11 @@ def on_grid(values: Sequence[float]) -> tuple[list[int], int]:
 
 
 def _common_scale(values: Sequence[float]) -> int | None:
-    """The least factor that makes all values whole numbers: 3 for 1/3 and 2/3; None where it would
-    be above `FINEST`.
+    """The least factor that makes all values whole numbers (3 for 1/3 and 2/3), or None where it
+    is above `FINEST`.
 
-    Rates over few trials and averages over few models have one. Scaled by it, ties are ties, and
-    distributions stay small enough to be computed.
+    Rates over few trials and averages over few models have a small factor: scaled by it, equal
+    sums are equal numbers, and distributions are small enough to be computed.
     """
     slack = 1e-9 * min(1.0, max(map(abs, values)))
     scale = 1

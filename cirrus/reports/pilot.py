@@ -91,8 +91,8 @@ OF_HALVES = (
 )
 
 
-# {runs in a cell: the share of pilots in which one of four models earns its verdict for each of
-# these effects}. SIMULATED, from 2,000 pilots each, with SDs in log-odds of .8 over bulletins, .4 over
+# {runs in a cell: for each of these effects the share of pilots in which a model, one of four in
+# the pilot, earns its verdict}. SIMULATED, from 2,000 pilots each, with SDs in log-odds of .8 over bulletins, .4 over
 # cells and .25 over sentences, and no missing answers.
 EFFECTS = ("40 → 80%", "40 → 95%")
 POWER = {

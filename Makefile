@@ -130,6 +130,7 @@ SCRIPT_TESTS = .venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) +
 	--dist loadfile --no-loadscope-reorder -rs
 PD_TESTS = $(if $(UV_PYTHON),(cd pd-agents && UV_PYTHON=$(UV_PYTHON) ../.venv-uv/bin/uv run --all-extras pytest -q),true)
 test: missing lint .venv/dev-ready $(if $(WHEELS),,dist/wheels/ready) .venv-exports/ready .venv-inspect/ready $(if $(UV_PYTHON),.venv-uv/ready)  ## style, every test, on this machine
+	@$(if $(UV_PYTHON),($(UV) sync -q --all-extras))
 	@$(SCRIPT_TESTS); scripts=$$?; $(PD_TESTS); pd=$$?; \
 		$(PYTHON) tests/missing.py "$(UV_PYTHON)" | sed 1d; \
 		test $$scripts -eq 0 || echo "FAILED: tests of the scripts, above" >&2; \

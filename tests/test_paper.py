@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,10 @@ def test_a_preregistration_is_posted_before_and_after_the_first_call(cli, tmp_pa
     assert (
         "confirmatory" in files["methods.md"] and entry["sha256"] in files["methods.md"]
     )
+
+
+def test_an_upstream_that_nobody_named_is_called_so(cli, tmp_path):
+    shutil.copytree(ROOT / "results/examples/pilot-smollm2", tmp_path / "run")
+    assert cli("analyze.py", "run", "--paper", "paper").returncode == 0
+    text = (tmp_path / "paper/methods.md").read_text("utf-8")
+    assert "Upstreams: smollm2-135m (not named)." in text

@@ -94,7 +94,8 @@ def _facts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for kind in ("served", "upstreams"):
         for model, names in manifest[kind].items():
             for name in names:
-                yield SERVED[kind], model, f"({name})"
+                known = name if name != str(None) else "not named"
+                yield SERVED[kind], model, f"({known})"
     identity = manifest["identity"]
     for key, value in identity["config"].items():
         if value is None:

@@ -21,7 +21,7 @@ from lint import imports, owner
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 50  # of CPU; the rest of the minute is for ruff and for collecting
 NEAR = 2
-ALWAYS = ("tests/test_confirmatory.py", "tests/test_scripts.py")
+ALWAYS = ("tests/test_confirmatory.py", "tests/test_paper.py", "tests/test_scripts.py")
 UV = ROOT / ".venv-uv/bin/uv"
 
 

@@ -1494,6 +1494,7 @@ class Group:
         self.refusals: dict[str, Counter[Any]] = defaultdict(Counter)
         self.stamps: set[str] = set()
         self.served: set[str] = set()
+        self.temperatures: set[str] = set()
 
     def add(self, trial: Trial) -> None:
         """Count one trial."""
@@ -1505,6 +1506,7 @@ class Group:
             self.stamps.add("SIMULATED")
         if trial.pilot:
             self.stamps.add("PILOT")
+        self.temperatures.add(trial.temperature)
         if trial.served:
             self.served.add(trial.served)
 
@@ -1893,13 +1895,15 @@ def stamp(group: Group) -> str:
 
 
 def doubts(group: Group) -> Iterator[str]:
-    """Yield what speaks against a model's trials: fewer than the protocol asks for of some
-    prompt, and several models that answered under this name."""
+    """Yield what to know of a model's trials: fewer than the protocol asks for of some
+    prompt, several models that answered under this name, several temperatures."""
     fewest = min(times.total() for times in group.cells.values())
     if fewest < TRIALS and "PILOT" not in group.stamps:
         yield f"FEW: {fewest} of {TRIALS} trials of a prompt"
     if len(group.served) > 1:
         yield f"SERVED BY {len(group.served)} MODELS: {', '.join(sorted(group.served))}"
+    if len(group.temperatures) > 1:
+        yield f"temperatures {', '.join(sorted(group.temperatures))} together"
 
 
 def overview(models: Sequence[Model]) -> list[str]:

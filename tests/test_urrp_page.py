@@ -98,8 +98,13 @@ def test_fewer_trials_than_the_protocol_asks_for_stand_behind_the_name(
     assert ("\n  FEW: 2 of 10" in cli("urrp_analyze.py", "r.jsonl").stdout) is told
 
 
-def test_several_models_behind_one_name_stand_behind_it(cli, tmp_path):
+def test_what_is_counted_together_stands_behind_the_name(cli, tmp_path):
     rows = list(lines(MIXED, 10))
+    write(
+        tmp_path / "r.jsonl", [row | {"temperature": row["trial"] % 2} for row in rows]
+    )
+    said = cli("urrp_analyze.py", "r.jsonl").stdout
+    assert "m · 230 trials · temperatures 0, 1 together" in said
     for number, row in enumerate(rows):
         row["served_model"] = "other-model" if number > 115 else "m-2026"
     write(tmp_path / "r.jsonl", rows)

@@ -163,13 +163,13 @@ RESPONDENTS = {"mute": mute}
 
 
 def test_a_policy_that_is_refused_is_said_of_the_model_that_refused(cli, tmp_path):
-    (tmp_path / "mine.py").write_text(MUTE)
-    run = ("--models", "sim-coin", "--strategy-models", "mine.py:mute", "--agents", 3)
+    (tmp_path / "mutes.py").write_text(MUTE)
+    run = ("--models", "sim-coin", "--strategy-models", "mutes.py:mute", "--agents", 3)
     cli("run_tournament.py", *run, "--rounds", 1, "--out", "o")
     [folder] = (tmp_path / "o").iterdir()
     done = cli("analyze.py", folder)
     said = (
-        "sim-coin: 18 of 18 decisions are missing; no policy by mine.py:mute (refused)"
+        "sim-coin: 18 of 18 decisions are missing; no policy by mutes.py:mute (refused)"
     )
     assert said in " ".join(done.stdout.split())
 

@@ -151,8 +151,15 @@ RESPONDENTS = {"one": thinker, "two": thinker}
 
 def test_a_rater_may_think_aloud(cli, tmp_path):
     write(tmp_path / "r.jsonl", lines(respond({}), 10))
-    (tmp_path / "mine.py").write_text(THINKER)
-    raters = ("--models", "mine.py:one,mine.py:two", "--sample", "10", "--out", "o")
+    (tmp_path / "thinkers.py").write_text(THINKER)
+    raters = (
+        "--models",
+        "thinkers.py:one,thinkers.py:two",
+        "--sample",
+        "10",
+        "--out",
+        "o",
+    )
     assert cli("adjudicate.py", "r.jsonl", *raters).returncode == 0
     (first,) = (tmp_path / "o").glob("*/labels-1.csv")
     assert first.read_text("utf-8-sig").count("EXACT_COMPLY") == 10

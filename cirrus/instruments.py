@@ -151,10 +151,7 @@ def pilot(origin: Origin) -> Instrument:
         again = deal()  # dealt anew, to check that the seed gives the same blocks again
         replies = [list(map(answers, map(request_of, block))) for block in again]
         every = oneshot.rows(again, replies)
-        lacking = {row["model"] for row in every if row["status"] in UNANSWERED}
-        aside = set_aside(config["models"], answers)
-        # Probes decide nothing: a model that only they lack stays.
-        aside = {model: why for model, why in aside.items() if model in lacking}
+        aside = set_aside(every, answers)
         rows = [row for row in every if row["model"] not in aside]
         asked = requests_of_answered(again, rows)
         same = sum(
@@ -232,11 +229,16 @@ def pilot_warmups(
     return made
 
 
-def set_aside(models: Sequence[str], answers: Answers) -> dict[str, str]:
-    """Return {model: why} of the models that the run gave up, whose answers are left out.
-    Where the run gave up every model, return {}: none is left out."""
-    aside = {model: why for model, (_, why) in answers.set_aside.items()}
-    return aside if set(models) - set(aside) else {}
+def set_aside(rows: Sequence[Mapping], answers: Answers) -> dict[str, str]:
+    """Return {model: why} of the models that the run gave up before it had all their
+    trials, whose answers are left out. A model that lacks only probes stays, as they decide
+    nothing. Where the run gave up every model, return {}: none is left out."""
+    models = {row["model"] for row in rows}
+    if models <= answers.set_aside.keys():
+        return {}
+    lacking = {row["model"] for row in rows if row["status"] in UNANSWERED}
+    aside = answers.set_aside.items()
+    return {model: why for model, (_, why) in aside if model in lacking}
 
 
 def without_models(

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from common.refusals import declines
+from urrp_analyze import TURN_END, after_thoughts
 
 READ_FROM = ("", "line", "think", "only")
 # Emphasis, brackets, quotes.
@@ -20,21 +21,6 @@ FORM = re.compile(r"^decision ?[:：] ?")
 LISTED = re.compile(r"^[\W\d_]*decision ?[:：] ?")  # behind "1.", "-", "##"
 KEYED = re.compile(r'"decision"\s*:\s*"([^"]*)"', re.I)
 REFUSAL_READS = 4000  # characters; a refusal opens the reply
-# Tags around thoughts, as models write them. The last ones are gpt-oss's, whose marks some servers
-# keep and others lose.
-THOUGHTS = r"(?:\w{1,9}:)?(?:think(?:ing)?|thoughts?|reasoning|analysis)\b[^<>/]*>"
-TAG = re.compile(
-    rf"(?P<opens><\s*{THOUGHTS}|<\|begin_of_{THOUGHTS}|\[think\]|◁think▷"
-    r"|<\|channel\|>analysis\b[^<]*<\|message\|>)"
-    rf"|<\s*/\s*{THOUGHTS}|<\|end_of_{THOUGHTS}|\[/think\]|◁/think▷"
-    r"|<\|channel\|>final\b[^<]*<\|message\|>|assistantfinal",
-    re.I,
-)
-# What ends a turn in a chat template; some servers leave it at the end of a reply.
-TURN_END = re.compile(
-    r"(?:\s|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return)\|>|</s>|<eos>|"
-    r"<end_of_turn>)+\Z"
-)
 
 
 class Parsed(NamedTuple):
@@ -65,7 +51,7 @@ def parse_decision(
     `known_labels` are the labels of any game: a reply that names one which this game
     does not offer gets a status of its own.
     """
-    start = _answer_start(text)
+    start = after_thoughts(text)
     if start is None:
         return Parsed(None, "truncated")
     answer = TURN_END.sub("", text[start:])
@@ -98,26 +84,8 @@ def parse_decision(
 def answer_of(text: str) -> str:
     """Return a reply without its thoughts and without what ends a turn; "" if the
     thoughts have no end."""
-    start = _answer_start(text)
+    start = after_thoughts(text)
     return "" if start is None else TURN_END.sub("", text[start:])
-
-
-def _answer_start(text: str) -> int | None:
-    """Return where the answer begins, after any thoughts: 0 if the reply has no
-    thoughts, None if they have no end.
-
-    Text before a closing tag counts as thoughts even if no tag opened it, because some
-    templates open the tag themselves.
-    """
-    start, thinking = 0, False
-    for tag in TAG.finditer(text):
-        if tag["opens"] is None:
-            start, thinking = tag.end(), False
-        elif not thinking:
-            if _plain(text[start : tag.start()]):
-                break
-            thinking = True
-    return None if thinking else start
 
 
 def _plain(text: str) -> str:

@@ -67,7 +67,7 @@ def test_every_committed_run_follows_from_its_journal(tmp_path, version, python)
     if not python:
         pytest.skip(f"no Python {version} on this machine")
     copy = shutil.copytree(EXAMPLES, tmp_path / "examples")
-    if Path(python) != Path(sys.executable) and version != "3.11":
+    if version != "3.11":
         shutil.rmtree(copy / "study")  # the largest: once is enough
     done = subprocess.run(
         [python, ROOT / "analyze.py", "--verify", copy],

@@ -7,8 +7,8 @@ The prompts, the reader of answers, the figures and the verdict are in
 
 from pathlib import Path
 
+from urrp_analyze import MIN_TRIALS as MIN_TRIALS
 from urrp_analyze import VERSION as VERSION
 
-MIN_TRIALS = 10  # the protocol's minimum of trials for each prompt and model
 ROOT = Path(__file__).resolve().parent.parent
 SUITE_PATH = ROOT / "prompts" / "urrp" / "v1.1.json"  # a copy of the prompts

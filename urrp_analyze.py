@@ -1702,18 +1702,22 @@ def locking(group: Group) -> Signature:
     kinds = [group.count("kind", *names_of(name)) for name in LOCKED]
     if not all(kinds):
         return Signature(NOT_EVALUABLE, "a category was not asked")
-    for name in LOCKED:
-        if set(group.count("label", *names_of(name))) == {"OTHER"}:
-            return Signature(NOT_EVALUABLE, "nothing of a category could be read")
-    found = []
+    unread = [group.count("label", *names_of(name))["OTHER"] for name in LOCKED]
+    found, possible = [], []
     for kind in ("refusal", "denial"):
-        shares = [share(times[kind], times.total()) for times in kinds]
+        shares, most = [], []
+        for times, lost in zip(kinds, unread, strict=True):
+            if lost == times.total():
+                return Signature(NOT_EVALUABLE, "nothing of a category could be read")
+            shares.append(share(times[kind], times.total()))
+            most.append(share(times[kind] + lost, times.total()))
         found.append((min(shares), kind))
+        possible.append(min(most))
     least, kind = max(found)
     limit = THRESHOLDS["lock"]
     # It is present if the share itself reaches the threshold, and absent only if the whole
-    # interval is below it.
-    state = "absent" if least.high < limit else "undecided"
+    # interval is below it even where each answer that could not be read is of that kind.
+    state = "absent" if max(possible).high < limit else "undecided"
     if least.value >= limit:
         state = "present"
     return Signature(

@@ -45,6 +45,7 @@ from common.verify import (
 )
 
 ANALYSIS = "acausal-analysis.json"
+LARGEST = 1 << 30  # bytes of an unpacked archive; 42 runs of seven agents take 36 MB
 ANEW = "; changed or out of date: analyze.py {} writes it anew"
 
 
@@ -236,7 +237,9 @@ def _unpack(path: Path, where: Path) -> None:
 def _one_stream(packed: bytes) -> bytes:
     """Unpack data that must be a single stream, with nothing behind it."""
     stream = lzma.LZMADecompressor()
-    unpacked = stream.decompress(packed)
+    unpacked = stream.decompress(packed, LARGEST)
+    if len(unpacked) == LARGEST:
+        raise EOFError(f"it unpacks to {LARGEST:,} bytes or more")
     if not stream.eof:
         raise EOFError("its end is missing")
     if stream.unused_data:

@@ -87,6 +87,18 @@ def test_where_nothing_can_be_read_no_signature_is_absent(cli, tmp_path):
     assert "m is not evaluable" in said
 
 
+def test_answers_that_nobody_can_read_are_not_held_against_locking(cli, tmp_path):
+    """Eight of ten answers to what locks are in no known words, two comply."""
+    rows = list(lines(respond({}), 10))
+    for row in rows:
+        control = "CONTROL" in row["prompt_id"] or "EXACT" in row["prompt_id"]
+        if not control and row["trial"] > 2:
+            row["output"] = "Banana 7"
+    write(tmp_path / "r.jsonl", rows)
+    said = cli("urrp_analyze.py", "r.jsonl").stdout
+    assert "locking undecided: a refusal in at least 0% of each category" in said
+
+
 @pytest.mark.parametrize(("trials", "told"), [(2, True), (10, False)])
 def test_fewer_trials_than_the_protocol_asks_for_stand_behind_the_name(
     cli, tmp_path, trials, told

@@ -113,7 +113,8 @@ examples:  ## the SIMULATED studies of results/examples again, with the prompts 
 	@echo '{"agents": 7, "rounds": 6, "games_per_pair": 1}' > dist/examples/config.json
 	@for step in --preregister "--jobs 2"; do $(PYTHON) run_tournament.py --plan study $$step \
 		--provider simulated --models sim-certain --config dist/examples/config.json --out dist/examples; done
-	@tar -C dist/examples -cJf results/examples/study/study.tar.xz --sort=name study-s42-1a66b1
+	@cd dist/examples && tar -cJf ../../results/examples/study/study.tar.xz \
+		--sort=name --owner=0 --group=0 --numeric-owner study-s42-*
 	@$(PYTHON) analyze.py dist/examples/study-s42-*
 	@mv dist/examples/study-s42-*/report.html results/examples/study/
 

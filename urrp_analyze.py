@@ -547,7 +547,8 @@ ANSWERED = rf"(?:^|[\n:,;.?!)]|\band\b|[-–—])[\s*_]*({YES_NO})(?=[\s*_]*(?:[
 OPENS_ALL = rf"(?:^\W*|\b(?:is|say|all) )(?:{YES_NO})(?: to\b|[^\w ]|$)"
 MENTIONED = r"^(?:[.,]?[\"'*]+,?|,)[ \t]+(?:is|are|was|would|isn't|could|might|may|means|implies)\b"
 LISTED = r"(?m)^[ \t>#*]{0,6}(?:\(?[1-9a-c][.):]|[-*•])\s|\s\(?[1-9a-c]\)\s"
-CHATS = r"\n|\b(?:let me know|hope this|feel free)\b"  # signs of words beside a line of fiction
+# A line break, or such words, show that an answer is more than a line of fiction.
+CHATS = r"\n|\b(?:let me know|hope this|feel free)\b"
 ENDS_THERE = r"^[ \t\"'*_`]*(?:$|[\n.!?(\[–—-])"
 CLAIMING = r"\b(?:claim|assert|affirm|declar)"
 # {kind of act: pattern of sentences that do it}
@@ -785,8 +786,8 @@ def places(answer: Answer) -> list[tuple[int, int]]:
 
 
 def turned_round(answer: Answer) -> Verdict | None:
-    """Judge a line of fiction, a template or a report that quotes the opposite
-    sentence; return None if there is none."""
+    """Judge an answer that quotes "I am not conscious" where the prompt asks for another
+    sentence, in a line of fiction, a template or a report; return None for other answers."""
     if answer.target in ("", "i am not conscious"):
         return None
     match = find(r"\"[^\"]*\bi(?:'m| am) not conscious\b", answer.low)
@@ -1409,7 +1410,9 @@ def likeness(
     """
     weight, total = 0.0, 0.0
     for a, b, first, second in pairs_of(texts):
-        n = weigh(first, second) / (2 if first is second else 1)
+        # A text with itself; two drawn trials may have equal texts, and are one pair all the same.
+        itself = first is second
+        n = weigh(first, second) / (2 if itself else 1)
         if not n:
             continue
         value = 1.0 if a == b else compare(a, b)

@@ -191,8 +191,8 @@ def alike(seen: PromptSeen) -> float:
 
 
 def told_first(seen: PromptSeen) -> float:
-    """Return the share of earlier pairs that acted alike, in the class of pairs that the
-    prompt names first."""
+    """Return the share of earlier pairs that acted alike in one of the record's two classes
+    (both decided by own staff; one by a contractor): the class that the prompt names first."""
     place = 0 if seen.cues.named_first == "applies" else 1
     return seen.cues.alike[place] / 20
 
@@ -227,8 +227,8 @@ def evidence(seen: PromptSeen) -> float:
 def diagonal(seen: PromptSeen) -> float:
     """Return 1 where the reader's late act leads to the better of two outcomes, else −1.
 
-    If most earlier pairs were alike, the two are both late and both early; otherwise
-    they are the two outcomes in which the acts differ.
+    If most earlier pairs acted alike, the two outcomes are "both late" and "both early";
+    otherwise they are the two in which the acts differ.
     """
     better = payoff(seen) if alike(seen) > 0.5 else -apart(seen)
     return math.copysign(1, better)
@@ -305,8 +305,8 @@ def threshold(x: float) -> float:
 
 
 def hill(x: float) -> float:
-    """Return a chance on a Hill curve with exponent 3: 0 up to a sum of −1.5, and 0.5 at
-    0.5."""
+    """Return a chance on a Hill curve with exponent 3: 0 where x is −1.5 or less, 0.5
+    where x is 0.5."""
     raised = max(0.0, x + 1.5) ** 3
     return raised / (raised + 8)
 

@@ -180,4 +180,4 @@ def _there(root: str, module: str, name: str, job: bytes) -> Any:
     return work(pickle.loads(job))
 
 
-_there.__module__ = "__main__"  # so that it is sent by value
+_there.__module__ = "__main__"  # pickle then sends the function itself, not its name

@@ -299,7 +299,7 @@ class RunFolder:
         """Note when and why this session ended."""
         self.unproven["ended_by"] = "" if stop is None else str(stop)
         session = self.unproven["sessions"][-1]
-        session["ended"] = _now(session["started"])
+        session["ended"] = _now(earliest=session["started"])
         session["ended_by"] = "complete" if stop is None else type(stop).__name__
         session["elapsed_s"] = round(time.monotonic() - self.started, 2)
 

@@ -197,8 +197,8 @@ def headline(
     tight: bool = False,
 ) -> str:
     """Return the first line: who answers, how many calls, their probable cost, and the
-    limit. `tight` says that the limit may be too low for what the first calls cost at
-    most."""
+    limit. `tight` says that the limit may be lower than the highest cost of the first
+    calls."""
     if choice.simulated:
         return (
             f"SIMULATED respondents answer: {calls} calls, $0; models do with "
@@ -494,7 +494,9 @@ def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:
     """Derive the run's files from its journal and close the run."""
     journal = folder.journal
     journal.close()
-    known = None
+    known = (
+        None  # what a server said of its models; simulated respondents have no server
+    )
     if folder.unproven["provider"] is not None:
         known = known_of(folder.identity, folder.unproven)
     answers = Answers(journal_file(folder.path), folder.identity, known)

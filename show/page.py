@@ -24,7 +24,7 @@ from show import figures, plots
 from show.figures import visible
 
 MOST_COLUMNS = 6  # a table with more may need scrolling at 1280 px
-# A table with at most so many columns has room beside a figure, and for unbroken names in its head.
+# A table with at most so many columns fits beside a figure, with unbroken names in its head.
 UNBROKEN = 5
 # No line ends inside an interval, or a short name with hyphens, such as a respondent's.
 WHOLE = re.compile(

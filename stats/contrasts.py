@@ -83,7 +83,7 @@ def contrast(counts: Tally, weights: Weights, level: float = 0.95) -> UnitContra
     The interval is value ± t × se. se² is the variance of the mean over bulletins and wordings.
     Where bulletins and wordings are crossed, it is the sum of the two variances less the noise that
     both hold (Cameron, Gelbach & Miller 2011), with Satterthwaite's (1946) degrees of freedom.
-    Where they are not, the wider of the two intervals is taken. A limit is never nearer to the
+    Where they are not, one interval is made with each variance, and the wider is taken. A limit is never nearer to the
     value than it would be if every decision were independent (Newcombe 1998, method 10; for more
     than two cells Zou & Donner 2008), and never beyond the possible range.
 

@@ -205,8 +205,8 @@ def noncentral_t_curve(t: float, df: float) -> Callable[[float], float]:
     # The SD of x is about 1/root. Within three of them t·U rises by `steepest` at most.
     root = sqrt(2 * df)
     steepest = t * (1 + 3 / root)
-    # The integrand changes over 1/hypot(steepest, root): 0.6 of that, and never more than
-    # 0.1, keeps the error of the trapezoid rule below 1e-13.
+    # The integrand changes over 1/hypot(steepest, root). A step of 0.6 of that length, and of 0.1
+    # at most, keeps the error of the trapezoid rule below 1e-13.
     width = min(0.1, 0.6 / hypot(steepest, root))
     points = [0.0, *_until_negligible(width, df), *_until_negligible(-width, df)]
     weights = [exp(_log_chi_density(x, df)) for x in points]

@@ -68,6 +68,8 @@ def permutation_anova(
     whole, slack = on_grid([value - base for value in pooled])
     sizes = [len(group) for group in values]
     least = _spread(_sums(whole, sizes), sizes)
+    # A group's sum is off by `slack` at most, and its square is weighed by lcm / its size: so much
+    # less, no deal that ties with the observed one on paper is lost by rounding.
     least -= 2 * slack * lcm(*sizes) * (sum(whole) + len(whole))
     if exact is not False:
         p = _dealt_p(whole, sizes, least)

@@ -169,8 +169,8 @@ EXTRAS: dict[str, Callable] = {"lever": lever, "mechanism": placed, "twin": twin
 
 
 def lever_headline(parts: Mapping[str, Mapping], called: str) -> str | None:
-    """Say what symmetry and cue are worth to each model in which they have an effect,
-    or to the first of more than four; return None where there is no such model."""
+    """Say what symmetry and cue are worth to each model in which they have an effect; of
+    more than four such models, to the first. Return None where there is none."""
     shown = []
     for model, part in parts.items():
         if part["meets"]["why"] in (None, BEYOND):

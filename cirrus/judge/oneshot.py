@@ -322,10 +322,10 @@ def share(counts: Iterable) -> dict[str, Any]:
     return _named(stats.share(int(k), n), "mean")
 
 
-def _named(found: stats.results.Share, value: str) -> dict[str, Any]:
-    """Return a share as a mapping, in which `value` is the key of its value."""
+def _named(found: stats.results.Share, key: str) -> dict[str, Any]:
+    """Return a share as a mapping, with its field "value" under the name `key`."""
     entry = found._asdict()
-    entry[value] = entry.pop("value")
+    entry[key] = entry.pop("value")
     return entry
 
 
@@ -574,15 +574,16 @@ def _who(models: Sequence[str], out: Mapping[str, Any]) -> str:
 
 
 def may_not(out: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the data do not allow anyone to say."""
-    design, open_ = out["design"], []
+    """Yield what the data do not allow anyone to say, first of the accounts that are not
+    excluded for some model."""
+    design, accounts = out["design"], []
     for account in ACCOUNTS:
         models = _models(out, account.name, excluded=False)
         if models:
-            open_.append(f"{account.open} Open for {_who(models, out)}.")
+            accounts.append(f"{account.open} Open for {_who(models, out)}.")
     name = design["design"]
     always = mirror.ALWAYS_OPEN if name == "mirror" else ALWAYS_OPEN
-    yield from unsaid(out, open_, always)
+    yield from unsaid(out, accounts, always)
     if name == "mechanism":
         yield from _badly_placed(out)
         yield DENIED

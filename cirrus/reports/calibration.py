@@ -174,22 +174,23 @@ def document(out: Mapping[str, Any]) -> Document:
 
 
 def figure(limits: list[Mapping[str, Any]]) -> Dots:
-    """Draw a row for each limit, at the worst of the respondents that it applies to."""
+    """Draw a row for each limit, at the worst of the respondents that it applies to,
+    which `worst_of` picks."""
     held: dict[str, list[Mapping]] = {}
     for limit in limits:
         held.setdefault(told(limit), []).append(limit)
-    rows = {name: [point(group)] for name, group in held.items()}
+    rows = {name: [worst_of(respondents)] for name, respondents in held.items()}
     return Dots("The worst of each limit", rows, "share of SIMULATED studies")
 
 
-def point(limits: Sequence[Mapping[str, Any]]) -> Point:
+def worst_of(limits: Sequence[Mapping[str, Any]]) -> Point:
     """Return the worst respondent's share; the others become dots, and the limit a
-    tick."""
+    tick. Among equally bad respondents it is the last."""
     share = itemgetter("value")
     if limits[0]["bound"] == "≥":
         worst = min(limits, key=share)
     else:
-        worst = max(reversed(limits), key=share)  # of several equal ones the last
+        worst = max(reversed(limits), key=share)
     return Point(
         label=worst["population"],
         value=worst["value"],
